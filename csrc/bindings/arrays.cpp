@@ -1,0 +1,270 @@
+#include "bindings/arrays.hpp"
+
+#include <limits>
+#include <unordered_map>
+#include <utility>
+
+#include "problem/errors.hpp"
+
+namespace cute_py::bindings {
+namespace {
+
+using dlpack::ManagedTensor;
+using dlpack::ManagedTensorVersioned;
+
+// The newest DLPack that we ask for, and the only major version that we read.
+constexpr std::uint32_t kMajorVersion = 1;
+constexpr std::uint32_t kMinorVersion = 1;
+
+// __dlpack__ names the legacy default stream 1; 0 is not allowed.
+std::uintptr_t dlpack_stream(std::uintptr_t stream) { return stream == 0 ? 1 : stream; }
+
+// The exchange interface of an object's type, or null. Looked up once per type; a type that has one is kept alive.
+dlpack::ExchangeApi const* exchange_api(py::handle object) {
+  static auto* const known = new std::unordered_map<PyTypeObject*, dlpack::ExchangeApi const*>;  // never destroyed: types
+                                                                                                  // outlive the module
+  PyTypeObject* const type = Py_TYPE(object.ptr());
+  if (auto const found = known->find(type); found != known->end()) return found->second;
+
+  dlpack::ExchangeApi const* api = nullptr;
+  auto const handle = py::handle(reinterpret_cast<PyObject*>(type));
+  if (py::hasattr(handle, "__dlpack_c_exchange_api__")) {
+    py::object const capsule = handle.attr("__dlpack_c_exchange_api__");
+    if (PyCapsule_IsValid(capsule.ptr(), "dlpack_exchange_api")) {
+      auto const* offered =
+          static_cast<dlpack::ExchangeApi const*>(PyCapsule_GetPointer(capsule.ptr(), "dlpack_exchange_api"));
+      if (offered->version.major == kMajorVersion && offered->view_object != nullptr) api = offered;
+    }
+  }
+  if (api != nullptr) {
+    handle.inc_ref();
+    known->emplace(type, api);
+  }
+  return api;
+}
+
+std::string dtype_text(dlpack::DataType const& dtype) {
+  char const* kind = "unknown";
+  switch (dtype.code) {
+    case dlpack::kInt: kind = "int"; break;
+    case dlpack::kUInt: kind = "uint"; break;
+    case dlpack::kFloat: kind = "float"; break;
+    case dlpack::kBfloat: kind = "bfloat"; break;
+    case dlpack::kComplex: kind = "complex"; break;
+    case dlpack::kBool: return "bool";
+    default: break;
+  }
+  std::string text = kind + std::to_string(dtype.bits);
+  if (dtype.lanes != 1) text += "x" + std::to_string(dtype.lanes);
+  return text;
+}
+
+std::string device_text(dlpack::Device const& device) {
+  switch (device.type) {
+    case dlpack::kCpu: return "cpu";
+    case dlpack::kCudaHost: return "cpu (pinned)";
+    case dlpack::kCuda: return "cuda:" + std::to_string(device.id);
+    case dlpack::kCudaManaged: return "cuda:" + std::to_string(device.id) + " (managed)";
+    default: return "DLPack device type " + std::to_string(device.type);
+  }
+}
+
+std::string type_name(py::handle object) {
+  auto const type = py::type::of(object);
+  auto const module = py::str(type.attr("__module__")).cast<std::string>();
+  auto const name = py::str(type.attr("__qualname__")).cast<std::string>();
+  return module == "builtins" ? name : module + "." + name;
+}
+
+// The message of the Python exception that is being handled, first line only.
+std::string first_line(py::error_already_set const& error) {
+  auto const text = py::str(error.value()).cast<std::string>();
+  return text.substr(0, text.find('\n'));
+}
+
+bool in_module(py::handle object, char const* module) {
+  auto const name = py::str(py::type::of(object).attr("__module__")).cast<std::string>();
+  auto const length = std::char_traits<char>::length(module);
+  return name.compare(0, length, module) == 0 && (name.size() == length || name[length] == '.');
+}
+
+// The stream that CuPy would use now; 0, the legacy default stream, for a library that does not say.
+std::uintptr_t library_stream(py::handle object) {
+  if (!in_module(object, "cupy")) return 0;
+  return py::module_::import("cupy.cuda").attr("get_current_stream")().attr("ptr").cast<std::uintptr_t>();
+}
+
+}  // namespace
+
+std::string layout_text(int rank, std::int64_t const* shape, std::int64_t const* stride) {
+  auto const tuple = [rank](std::int64_t const* values) {
+    std::string text = "(";
+    for (int i = 0; i < rank; ++i) text += (i == 0 ? "" : ",") + std::to_string(values[i]);
+    return text + ")";
+  };
+  return tuple(shape) + ":" + tuple(stride);
+}
+
+bool is_array(py::handle object) { return exchange_api(object) != nullptr || py::hasattr(object, "__dlpack__"); }
+
+Operand::Operand(Operand&& other) noexcept : Operand(static_cast<Operand const&>(other)) {
+  other.managed_ = nullptr;
+  other.managed_versioned_ = nullptr;
+}
+
+Operand::~Operand() {
+  if (managed_ != nullptr && managed_->deleter != nullptr) managed_->deleter(managed_);
+  if (managed_versioned_ != nullptr && managed_versioned_->deleter != nullptr) {
+    managed_versioned_->deleter(managed_versioned_);
+  }
+}
+
+bool Operand::is_float32() const { return dtype_.code == dlpack::kFloat && dtype_.bits == 32 && dtype_.lanes == 1; }
+
+std::string Operand::describe() const {
+  return std::string(name_) + " " + dtype_text(dtype_) + " " + (rank_ == 2 ? layout_text(2, shape_, stride_) : text_) +
+         " " + device_text(device_);
+}
+
+void Operand::refuse(std::string const& rule, std::string const& next) const {
+  throw OperandError(rule + "\n  next: " + next);
+}
+
+void Operand::view(dlpack::Tensor const& tensor) {
+  device_ = tensor.device;
+  dtype_ = tensor.dtype;
+  rank_ = tensor.ndim;
+  if (!on_host() && !on_cuda()) {
+    refuse(std::string(name_) + " is on " + device_text(device_) + "; operands are on a CPU or on an NVIDIA GPU",
+           "move it to one of these");
+  }
+  if (rank_ < 0 || rank_ > 64) refuse(std::string(name_) + " claims to have rank " + std::to_string(rank_), "check its producer");
+
+  std::int64_t compact[64];
+  if (tensor.strides == nullptr) {
+    std::int64_t stride = 1;
+    for (int i = rank_ - 1; i >= 0; --i) {
+      compact[i] = stride;
+      stride *= tensor.shape[i] > 0 ? tensor.shape[i] : 1;
+    }
+  }
+  std::int64_t const* const strides = tensor.strides == nullptr ? compact : tensor.strides;
+
+  // How far the elements reach, in 128 bits: a layout that no memory can hold is not computed with.
+  __int128 reach = 0;
+  bool empty = false;
+  for (int i = 0; i < rank_; ++i) {
+    auto const extent = tensor.shape[i];
+    if (extent < 0) refuse(std::string(name_) + " claims to have extent " + std::to_string(extent), "check its producer");
+    empty = empty || extent == 0;
+    auto const step = static_cast<__int128>(strides[i]);
+    reach += (extent > 0 ? extent - 1 : 0) * (step < 0 ? -step : step);
+  }
+  if (!empty && reach * 16 > std::numeric_limits<std::int64_t>::max()) {
+    refuse(std::string(name_) + " has a layout that spans more than any memory, " + layout_text(rank_, tensor.shape, strides),
+           "check its producer");
+  }
+
+  data_ = static_cast<char*>(tensor.data) + tensor.byte_offset;
+  if (rank_ != 2) {
+    text_ = layout_text(rank_, tensor.shape, strides);
+    return;
+  }
+  for (int i = 0; i < 2; ++i) {
+    shape_[i] = tensor.shape[i];
+    stride_[i] = strides[i];
+  }
+}
+
+Operand Operand::import(char const* name, py::handle object, std::optional<std::uintptr_t> stream) {
+  Operand operand;
+  operand.name_ = name;
+  operand.object_ = object;
+
+  if (auto const* api = exchange_api(object)) {
+    if (py::hasattr(object, "requires_grad") && object.attr("requires_grad").cast<bool>()) {
+      operand.refuse(std::string(name) + " requires grad, and cute_py records no gradients",
+                     "pass " + std::string(name) + ".detach()");
+    }
+    dlpack::Tensor tensor{};
+    if (api->view_object(object.ptr(), &tensor) != 0) {
+      py::error_already_set error;
+      operand.refuse(std::string(name) + " cannot be exported: " + first_line(error), "pass a plain strided array");
+    }
+    operand.view(tensor);
+    if (operand.on_cuda()) {
+      void* current = nullptr;
+      if (api->current_stream(operand.device_.type, operand.device_.id, &current) != 0) throw py::error_already_set();
+      operand.stream_ = reinterpret_cast<std::uintptr_t>(current);
+      if (stream && *stream != operand.stream_) operand.import_capsule(stream);  // the library orders the two streams
+    }
+    return operand;
+  }
+  if (!py::hasattr(object, "__dlpack__") || !py::hasattr(object, "__dlpack_device__")) {
+    operand.refuse(std::string(name) + " is a " + type_name(object) + ", not an array",
+                   "pass an array of NumPy, CuPy, PyTorch, JAX or any other library with __dlpack__; "
+                   "numpy.asarray(" + std::string(name) + ") makes one");
+  }
+  operand.import_capsule(stream);
+  return operand;
+}
+
+void Operand::import_capsule(std::optional<std::uintptr_t> stream) {
+  auto const device = object_.attr("__dlpack_device__")().cast<std::pair<std::int32_t, std::int32_t>>();
+  device_ = {device.first, device.second};
+
+  py::dict arguments;
+  if (on_cuda()) {
+    stream_ = stream ? *stream : library_stream(object_);
+    must_wait_ = !in_module(object_, "cupy") && !in_module(object_, "torch");
+    arguments["stream"] = py::int_(dlpack_stream(stream_));
+  }
+
+  py::object capsule;
+  try {
+    py::object const method = object_.attr("__dlpack__");
+    try {
+      py::dict versioned = arguments.attr("copy")();
+      versioned["max_version"] = py::make_tuple(kMajorVersion, kMinorVersion);
+      capsule = method(**versioned);
+    } catch (py::error_already_set& error) {
+      if (!error.matches(PyExc_TypeError)) throw;
+      capsule = method(**arguments);  // a producer from before max_version
+    }
+  } catch (py::error_already_set& error) {
+    if (!error.matches(PyExc_BufferError) && !error.matches(PyExc_RuntimeError) && !error.matches(PyExc_TypeError) &&
+        !error.matches(PyExc_ValueError)) {
+      throw;
+    }
+    std::string described = std::string(name_) + " (" + type_name(object_);
+    if (py::hasattr(object_, "dtype")) described += ", dtype " + py::str(object_.attr("dtype")).cast<std::string>();
+    refuse(described + ") cannot be exported: " + first_line(error),
+           "pass a float32 array in native byte order whose strides are whole elements, such as numpy.array(" +
+               std::string(name_) + ", dtype=numpy.float32)");
+  }
+
+  // A capsule is renamed once its tensor is ours to give back; until then it gives the tensor back itself.
+  if (PyCapsule_IsValid(capsule.ptr(), "dltensor_versioned")) {
+    auto* managed = static_cast<ManagedTensorVersioned*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor_versioned"));
+    if (managed->version.major != kMajorVersion) {
+      refuse(std::string(name_) + " comes as DLPack " + std::to_string(managed->version.major) + "." +
+                 std::to_string(managed->version.minor) + ", and cute_py reads version 1",
+             "export it with max_version=(1, 0)");
+    }
+    view(managed->tensor);
+    read_only_ = (managed->flags & dlpack::kReadOnly) != 0;
+    PyCapsule_SetName(capsule.ptr(), "used_dltensor_versioned");
+    managed_versioned_ = managed;
+  } else if (PyCapsule_IsValid(capsule.ptr(), "dltensor")) {
+    auto* managed = static_cast<ManagedTensor*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
+    view(managed->tensor);
+    read_only_ = in_module(object_, "jax") || in_module(object_, "jaxlib");  // cannot say so, but must not be written to
+    PyCapsule_SetName(capsule.ptr(), "used_dltensor");
+    managed_ = managed;
+  } else {
+    refuse(std::string(name_) + "'s __dlpack__ returned no DLPack capsule, or one that was used before",
+           "return a new capsule from every call");
+  }
+}
+
+}  // namespace cute_py::bindings

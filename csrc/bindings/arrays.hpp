@@ -1,0 +1,81 @@
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "bindings/dlpack.hpp"
+#include "problem/problem.hpp"
+
+// Arrays of any library, through DLPack, as the two-dimensional float32 operands of a product.
+namespace cute_py::bindings {
+
+namespace py = pybind11;
+
+// An operand as its library describes it. Nothing is copied; the caller's object outlives it.
+class Operand {
+ public:
+  // Imports `object`. `stream` is where the kernel will run, if that is decided; otherwise the library's current stream.
+  // Throws OperandError, naming the operand, for anything that is no array in memory that we can reach.
+  static Operand import(char const* name, py::handle object, std::optional<std::uintptr_t> stream);
+
+  Operand(Operand&& other) noexcept;
+  Operand& operator=(Operand&&) = delete;
+  ~Operand();
+
+  char const* name() const { return name_; }
+  py::handle object() const { return object_; }
+  bool on_host() const { return device_.type == dlpack::kCpu || device_.type == dlpack::kCudaHost; }
+  bool on_cuda() const { return device_.type == dlpack::kCuda || device_.type == dlpack::kCudaManaged; }
+  int device_id() const { return device_.id; }
+  int rank() const { return rank_; }
+  bool is_float32() const;
+  bool read_only() const { return read_only_; }
+
+  // Of an operand on a GPU: the stream that its producer's work is ordered with, and whether the producer might reuse the
+  // memory before a kernel on that stream is done with it. PyTorch and CuPy order their memory by streams.
+  std::uintptr_t stream() const { return stream_; }
+  bool must_wait() const { return must_wait_; }
+
+  std::int64_t extent(int mode) const { return shape_[mode]; }
+  std::int64_t stride(int mode) const { return stride_[mode]; }
+  void* data() const { return data_; }
+  Matrix matrix() const { return {data_, {stride_[0], stride_[1]}}; }
+
+  // "A float32 (128,64):(64,1) cpu"
+  std::string describe() const;
+
+ private:
+  Operand() = default;
+  Operand(Operand const&) = default;
+  void view(dlpack::Tensor const& tensor);
+  void import_capsule(std::optional<std::uintptr_t> stream);
+  [[noreturn]] void refuse(std::string const& rule, std::string const& next) const;
+
+  char const* name_ = "";
+  py::handle object_;
+  dlpack::Device device_{};
+  dlpack::DataType dtype_{};
+  int rank_ = 0;
+  std::int64_t shape_[2] = {0, 0};
+  std::int64_t stride_[2] = {0, 0};
+  std::string text_;  // shape and strides where rank is not 2
+  void* data_ = nullptr;
+  bool read_only_ = false;
+  bool must_wait_ = false;
+  std::uintptr_t stream_ = 0;
+
+  // The producer's tensor, to be given back, unless the view is borrowed from the object itself.
+  dlpack::ManagedTensor* managed_ = nullptr;
+  dlpack::ManagedTensorVersioned* managed_versioned_ = nullptr;
+};
+
+// Is this an object that Operand::import can try?
+bool is_array(py::handle object);
+
+// "(128,64):(64,1)"
+std::string layout_text(int rank, std::int64_t const* shape, std::int64_t const* stride);
+
+}  // namespace cute_py::bindings

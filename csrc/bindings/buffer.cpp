@@ -1,0 +1,93 @@
+#include "bindings/buffer.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include "bindings/dlpack.hpp"
+#include "runtime/cuda.hpp"
+
+namespace cute_py::bindings {
+namespace {
+
+// What a capsule owns: the tensor and a reference to the Buffer that its pointers point into.
+template <class Managed>
+struct Export {
+  Managed managed{};
+  PyObject* buffer;
+};
+
+template <class Managed>
+void give_back(Managed* managed) {
+  auto* const owner = static_cast<Export<Managed>*>(managed->manager);
+  py::gil_scoped_acquire gil;
+  Py_DECREF(owner->buffer);
+  delete owner;
+}
+
+// The destructor of a capsule that nobody consumed.
+template <class Managed>
+void drop_capsule(PyObject* capsule, char const* name) {
+  if (!PyCapsule_IsValid(capsule, name)) return;
+  auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule, name));
+  managed->deleter(managed);
+}
+
+template <class Managed>
+py::capsule make_capsule(py::object const& self, dlpack::Tensor const& tensor, char const* name,
+                         void (*destructor)(PyObject*)) {
+  auto owner = std::make_unique<Export<Managed>>();
+  owner->managed.tensor = tensor;
+  owner->managed.manager = owner.get();
+  owner->managed.deleter = &give_back<Managed>;
+  if constexpr (std::is_same_v<Managed, dlpack::ManagedTensorVersioned>) owner->managed.version = {1, 0};
+  owner->buffer = self.ptr();
+  PyObject* const capsule = PyCapsule_New(&owner->managed, name, destructor);
+  if (capsule == nullptr) throw py::error_already_set();
+  Py_INCREF(self.ptr());
+  owner.release();
+  return py::reinterpret_steal<py::capsule>(capsule);
+}
+
+}  // namespace
+
+Buffer::Buffer(int device, std::int64_t rows, std::int64_t columns, bool row_major)
+    : device_(device),
+      shape_{rows, columns},
+      stride_{row_major ? std::max<std::int64_t>(columns, 1) : 1, row_major ? 1 : std::max<std::int64_t>(rows, 1)} {
+  runtime::DeviceGuard guard(device);
+  data_ = runtime::allocate(std::max<std::int64_t>(rows * columns, 1) * sizeof(float));
+}
+
+Buffer::~Buffer() { runtime::release(data_); }
+
+std::pair<int, int> Buffer::device() const { return {dlpack::kCuda, device_}; }
+
+py::capsule Buffer::export_capsule(py::object self, py::object max_version) {
+  auto& buffer = self.cast<Buffer&>();
+  dlpack::Tensor const tensor{buffer.data_,  {dlpack::kCuda, buffer.device_}, 2, {dlpack::kFloat, 32, 1},
+                              buffer.shape_, buffer.stride_,                  0};
+  if (max_version.is_none()) {
+    return make_capsule<dlpack::ManagedTensor>(self, tensor, "dltensor", [](PyObject* capsule) {
+      drop_capsule<dlpack::ManagedTensor>(capsule, "dltensor");
+    });
+  }
+  return make_capsule<dlpack::ManagedTensorVersioned>(self, tensor, "dltensor_versioned", [](PyObject* capsule) {
+    drop_capsule<dlpack::ManagedTensorVersioned>(capsule, "dltensor_versioned");
+  });
+}
+
+void register_buffer(py::module_& module) {
+  py::class_<Buffer>(module, "Buffer", "A float32 matrix in GPU memory, exported through DLPack.")
+      .def(py::init<int, std::int64_t, std::int64_t, bool>(), py::arg("device"), py::arg("rows"), py::arg("columns"),
+           py::arg("row_major"))
+      .def("__dlpack_device__", &Buffer::device)
+      .def(
+          "__dlpack__",
+          [](py::object self, py::object, py::object max_version, py::object, py::object) {
+            return Buffer::export_capsule(std::move(self), std::move(max_version));
+          },
+          py::kw_only(), py::arg("stream") = py::none(), py::arg("max_version") = py::none(),
+          py::arg("dl_device") = py::none(), py::arg("copy") = py::none());
+}
+
+}  // namespace cute_py::bindings

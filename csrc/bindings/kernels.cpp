@@ -1,0 +1,78 @@
+#include "bindings/kernels.hpp"
+
+#include <pybind11/stl.h>
+
+#include "instances/registry.hpp"
+#include "runtime/cuda.hpp"
+#include "runtime/host.hpp"
+
+namespace cute_py::bindings {
+namespace {
+
+namespace py = pybind11;
+
+char const* name_of(Isa isa) {
+  switch (isa) {
+    case Isa::baseline: return "baseline";
+    case Isa::avx2: return "avx2";
+    case Isa::avx512: return "avx512";
+  }
+  return "";
+}
+
+py::dict entry_dict(Entry const& entry) {
+  Traits const& t = entry.traits;
+  py::dict d;
+  d["name"] = t.name;
+  d["kernel"] = t.kernel;
+  d["layout"] = t.layout;
+  d["target"] = cute_py::name_of(t.target);
+  d["tile"] = py::make_tuple(t.tile[0], t.tile[1], t.tile[2]);
+  d["threads"] = t.threads;
+  d["stages"] = t.stages;
+  d["shared_bytes"] = t.shared_bytes;
+  d["predicated"] = t.predicated;
+  d["alignment_bytes"] = t.alignment_bytes;
+  d["compute_capability"] = t.compute_capability;
+  d["isa"] = name_of(t.isa);
+  return d;
+}
+
+py::list entries() {
+  py::list list;
+  for (Entry const* entry : instances::registry()) list.append(entry_dict(*entry));
+  return list;
+}
+
+py::list devices() {
+  py::list list;
+  for (int i = 0; i < runtime::device_count(); ++i) {
+    DeviceInfo const info = runtime::device_info(i);
+    py::dict d;
+    d["name"] = info.name;
+    d["ordinal"] = info.ordinal;
+    d["compute_capability"] = py::make_tuple(info.compute_capability / 10, info.compute_capability % 10);
+    d["multiprocessors"] = info.multiprocessors;
+    d["memory_bytes"] = info.memory_bytes;
+    d["shared_bytes_per_cta"] = info.shared_bytes_per_cta;
+    list.append(d);
+  }
+  return list;
+}
+
+}  // namespace
+
+void register_kernels(py::module_& module) {
+  module.attr("__version__") = CUTE_PY_VERSION;
+  module.attr("cutlass_version") = CUTE_PY_CUTLASS_VERSION;
+  module.attr("built_with_cuda") = runtime::built_with_cuda();
+  module.def("cuda_runtime_version", &runtime::cuda_runtime_version);
+  module.def("cuda_driver_version", &runtime::cuda_driver_version);
+  module.def("device_count", &runtime::device_count);
+  module.def("devices", &devices);
+  module.def("host_isa", [] { return name_of(runtime::host_info().isa); });
+  module.def("host_processors", &runtime::host_processors);
+  module.def("entries", &entries);
+}
+
+}  // namespace cute_py::bindings

@@ -1,0 +1,15 @@
+#include <pybind11/pybind11.h>
+
+#include "bindings/buffer.hpp"
+#include "bindings/errors.hpp"
+#include "bindings/gemm.hpp"
+#include "bindings/kernels.hpp"
+
+PYBIND11_MODULE(_core, module) {
+  using namespace cute_py::bindings;
+  module.doc() = "The compiled part of cute_py. Private: use the functions of cute_py.";
+  register_errors();
+  register_kernels(module);
+  register_buffer(module);
+  register_gemm(module);
+}

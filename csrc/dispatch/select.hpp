@@ -1,0 +1,64 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "instances/registry.hpp"
+#include "problem/device.hpp"
+#include "problem/problem.hpp"
+
+// Choosing is data: a problem, a device and a table go in, a choice or every candidate's reasons come out. Nothing here
+// touches a GPU or remembers anything.
+namespace cute_py::dispatch {
+
+using instances::Registry;
+
+// Why an entry cannot run a problem. A set of bits, so that asking costs nothing; `describe` puts them into words.
+enum Refusal : unsigned {
+  kNone = 0,
+  kInstructionSet = 1u << 0,
+  kComputeCapability = 1u << 1,
+  kSharedMemory = 1u << 2,
+  kExtent = 1u << 3,
+  kGrid = 1u << 4,
+  kDivisibility = 1u << 5,
+  kMajorA = 1u << 6,
+  kMajorB = 1u << 7,
+  kMajorC = 1u << 8,
+  kAlignmentA = 1u << 9,
+  kAlignmentB = 1u << 10,
+  kAlignmentC = 1u << 11,
+};
+
+// The one legality rule, for a forced choice and for an automatic one.
+unsigned refusals(Traits const& traits, Problem const& problem, DeviceInfo const& device);
+
+std::string describe(unsigned refusals, Traits const& traits, Problem const& problem, DeviceInfo const& device);
+
+// The same product with the roles of A and B exchanged, C^T = alpha * B * A^T + beta * C^T. The bits of C do not change.
+Problem transposed(Problem const& problem);
+
+struct Candidate {
+  Entry const* entry;
+  unsigned refusals;
+};
+
+struct Choice {
+  Problem problem;               // alpha == 0 turned into K == 0, and possibly transposed
+  bool transposed = false;
+  Entry const* entry = nullptr;  // none, if every candidate refuses
+};
+
+// Does `name` ask for this entry: "auto", a kernel's name or a variant's?
+bool matches(Traits const& traits, std::string_view name);
+
+// The candidate that fits best: the one made for these majornesses, and among those the last in the table.
+Choice select(Problem const& problem, Target target, DeviceInfo const& device, std::string_view name,
+              Registry const& registry);
+
+// Every entry of the target that matches the name, with its refusals, in the order of the table.
+std::vector<Candidate> candidates(Problem const& problem, Target target, DeviceInfo const& device, std::string_view name,
+                                  Registry const& registry);
+
+}  // namespace cute_py::dispatch

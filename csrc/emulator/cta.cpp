@@ -1,0 +1,198 @@
+#include "emulator/cta.hpp"
+
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <limits>
+#include <memory>
+#include <new>
+#include <numeric>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "problem/parallel.hpp"
+
+namespace cute_py::kernels {
+alignas(128) __thread unsigned char shared_memory[emulator::kSharedMemoryBytes];
+}
+
+namespace cute_py::emulator {
+namespace {
+
+constexpr std::size_t kStackBytes = 256 * 1024;  // reserved per thread; the system hands out only the pages that are used
+
+struct AsyncCopy {
+  void* destination;
+  void const* source;
+  int bytes;
+  bool fill_with_zero;
+};
+
+struct Fiber {
+  ucontext_t context;
+  Index3 index;
+  bool done = false;
+  std::vector<AsyncCopy> copies;      // in the order of issue
+  std::vector<std::size_t> groups;    // copies[..groups[i]) belong to groups 0..i
+};
+
+// Stack space for the fibers of one CTA, kept for the next one.
+class Stacks {
+ public:
+  explicit Stacks(int count) : bytes_(count * kStackBytes) {
+    memory_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory_ == MAP_FAILED) throw std::bad_alloc();
+  }
+  Stacks(Stacks const&) = delete;
+  Stacks& operator=(Stacks const&) = delete;
+  ~Stacks() { munmap(memory_, bytes_); }
+
+  void* operator[](int i) const { return static_cast<char*>(memory_) + i * kStackBytes; }
+
+ private:
+  std::size_t bytes_;
+  void* memory_;
+};
+
+class Cta {
+ public:
+  Cta(int threads, std::function<void()> const& body) : body_(body), stacks_(threads), fibers_(threads) {}
+
+  void run(Index3 block, std::size_t shared_bytes, EmulatorOptions const& options);
+
+  Fiber& current() { return fibers_[current_]; }
+  Index3 block() const { return block_; }
+  void yield() { swapcontext(&current().context, &scheduler_); }
+
+ private:
+  static void enter();
+
+  std::function<void()> const& body_;
+  Stacks stacks_;
+  std::vector<Fiber> fibers_;
+  ucontext_t scheduler_;
+  int current_ = 0;
+  Index3 block_;
+  std::exception_ptr failure_;
+};
+
+thread_local Cta* running = nullptr;
+
+void Cta::enter() {
+  Cta& cta = *running;
+  try {
+    cta.body_();
+  } catch (...) {
+    if (!cta.failure_) cta.failure_ = std::current_exception();
+  }
+  cta.current().done = true;
+  cta.yield();
+}
+
+void Cta::run(Index3 block, std::size_t shared_bytes, EmulatorOptions const& options) {
+  block_ = block;
+  running = this;
+  if (options.poison_shared_memory) {
+    float const nan = std::numeric_limits<float>::quiet_NaN();
+    for (std::size_t i = 0; i + sizeof(nan) <= shared_bytes; i += sizeof(nan)) {
+      std::memcpy(kernels::shared_memory + i, &nan, sizeof(nan));
+    }
+  }
+
+  auto const threads = static_cast<int>(fibers_.size());
+  for (int t = 0; t < threads; ++t) {
+    Fiber& fiber = fibers_[t];
+    fiber.index = {static_cast<unsigned>(t), 0, 0};
+    fiber.done = false;
+    fiber.copies.clear();
+    fiber.groups.clear();
+    getcontext(&fiber.context);
+    fiber.context.uc_stack.ss_sp = stacks_[t];
+    fiber.context.uc_stack.ss_size = kStackBytes;
+    fiber.context.uc_link = nullptr;
+    makecontext(&fiber.context, &Cta::enter, 0);
+  }
+
+  std::vector<int> order(threads);
+  std::iota(order.begin(), order.end(), 0);
+  if (options.order == ThreadOrder::backward) std::reverse(order.begin(), order.end());
+  std::mt19937_64 random(options.seed ^ (std::uint64_t{block.y} << 32 | block.x));
+
+  // Each round takes every thread from one barrier to the next.
+  for (int left = threads; left > 0 && !failure_;) {
+    if (options.order == ThreadOrder::random) std::shuffle(order.begin(), order.end(), random);
+    for (int const t : order) {
+      current_ = t;
+      swapcontext(&scheduler_, &fibers_[t].context);
+    }
+    auto const done = static_cast<int>(std::count_if(fibers_.begin(), fibers_.end(), [](Fiber const& f) { return f.done; }));
+    if (!failure_ && done > 0 && done < threads) {
+      failure_ = std::make_exception_ptr(
+          KernelError("emulator: " + std::to_string(done) + " of " + std::to_string(threads) +
+                      " threads left the kernel while the others wait at a barrier"));
+    }
+    left = threads - done;
+  }
+  running = nullptr;
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
+}  // namespace
+
+void run_grid(Index3 grid, int threads, std::size_t shared_bytes, Execution const& execution,
+              std::function<void()> const& body) {
+  if (shared_bytes > kSharedMemoryBytes) {
+    throw KernelError("emulator: a CTA cannot have " + std::to_string(shared_bytes) + " bytes of shared memory");
+  }
+  auto const blocks = std::int64_t{grid.x} * grid.y * grid.z;
+  auto const workers = std::min<std::int64_t>(execution.host_threads, blocks);
+
+  // Each worker keeps one CTA's stacks and takes every workers-th block.
+  parallel_for(static_cast<int>(workers), workers, [&](std::int64_t worker) {
+    Cta cta(threads, body);
+    for (std::int64_t i = worker; i < blocks; i += workers) {
+      auto const x = static_cast<unsigned>(i % grid.x);
+      auto const y = static_cast<unsigned>(i / grid.x % grid.y);
+      auto const z = static_cast<unsigned>(i / grid.x / grid.y);
+      cta.run({x, y, z}, shared_bytes, execution.emulator);
+    }
+  });
+}
+
+Index3 thread_index() { return running->current().index; }
+Index3 block_index() { return running->block(); }
+void barrier() { running->yield(); }
+
+void async_copy(void* destination, void const* source, int bytes, bool fill_with_zero) {
+  running->current().copies.push_back({destination, source, bytes, fill_with_zero});
+}
+
+void async_commit() {
+  Fiber& fiber = running->current();
+  fiber.groups.push_back(fiber.copies.size());
+}
+
+void async_wait(int groups_left_pending) {
+  Fiber& fiber = running->current();
+  if (fiber.groups.size() <= static_cast<std::size_t>(groups_left_pending)) return;
+  auto const complete = fiber.groups.size() - groups_left_pending;
+  auto const copies = fiber.groups[complete - 1];
+  for (std::size_t i = 0; i < copies; ++i) {
+    AsyncCopy const& copy = fiber.copies[i];
+    if (copy.fill_with_zero) {
+      std::memset(copy.destination, 0, copy.bytes);
+    } else {
+      std::memcpy(copy.destination, copy.source, copy.bytes);
+    }
+  }
+  fiber.copies.erase(fiber.copies.begin(), fiber.copies.begin() + static_cast<std::ptrdiff_t>(copies));
+  fiber.groups.erase(fiber.groups.begin(), fiber.groups.begin() + static_cast<std::ptrdiff_t>(complete));
+  for (auto& end : fiber.groups) end -= copies;
+}
+
+}  // namespace cute_py::emulator

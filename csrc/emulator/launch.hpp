@@ -1,0 +1,20 @@
+#pragma once
+
+#include "emulator/builtins.hpp"
+#include "instances/arguments.hpp"
+
+namespace cute_py::instances {
+
+inline constexpr Target kTarget = Target::emulator;
+
+// Runs one CTA per tile of C on this machine's cores and returns when all are done.
+template <class Config, class... Args>
+int launch(void (*kernel)(Args...), Problem const& problem, Execution const& execution) {
+  auto const grid = grid_of<Config>(problem);
+  auto const arguments = kernel_arguments<Config>(problem);
+  emulator::run_grid({grid.m, grid.n, 1}, Config::threads, sizeof(typename Config::SharedStorage), execution,
+                     [&] { std::apply(kernel, arguments); });
+  return 0;
+}
+
+}  // namespace cute_py::instances

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <atomic>
+
+#include "instances/arguments.hpp"
+
+namespace cute_py::instances {
+
+inline constexpr Target kTarget = Target::cuda;
+
+// A CTA may have this much dynamic shared memory without asking first.
+inline constexpr int kDefaultSharedBytes = 48 * 1024;
+
+// Starts one CTA per tile of C on the stream and returns. Returns a cudaError_t.
+template <class Config, class... Args>
+int launch(void (*kernel)(Args...), Problem const& problem, Execution const& execution) {
+  constexpr int shared_bytes = sizeof(typename Config::SharedStorage);
+  if constexpr (shared_bytes > kDefaultSharedBytes) {
+    static std::atomic<unsigned long long> asked{0};  // one bit per device
+    int device = 0;
+    if (auto const error = cudaGetDevice(&device); error != cudaSuccess) return error;
+    auto const bit = 1ull << (device & 63);
+    if ((asked.load() & bit) == 0) {
+      auto const error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
+      if (error != cudaSuccess) return error;
+      asked |= bit;
+    }
+  }
+  auto const grid = grid_of<Config>(problem);
+  std::apply(
+      [&](auto... args) {
+        kernel<<<dim3(grid.m, grid.n), Config::threads, shared_bytes, static_cast<cudaStream_t>(execution.stream)>>>(
+            args...);
+      },
+      kernel_arguments<Config>(problem));
+  return cudaGetLastError();
+}
+
+}  // namespace cute_py::instances

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cute/tensor.hpp>
+
+// What a predicated kernel does at the edge of a matrix. A coordinate tensor is the identity layout, tiled and
+// partitioned exactly like the data that it speaks for, so coord(i) is where data(i) lies in the whole matrix.
+namespace cute_py::kernels {
+
+// dst(i) = src(i) where coord(i) lies inside shape, 0 elsewhere: the padding of a tile adds nothing to a product.
+template <class SrcEngine, class SrcLayout, class CoordEngine, class CoordLayout, class Shape, class DstEngine,
+          class DstLayout>
+CUTE_DEVICE void copy_or_zero(cute::Tensor<SrcEngine, SrcLayout> const& src,
+                              cute::Tensor<CoordEngine, CoordLayout> const& coord, Shape const& shape,
+                              cute::Tensor<DstEngine, DstLayout>& dst)
+{
+  using T = typename DstEngine::value_type;
+  CUTE_UNROLL
+  for (int i = 0; i < cute::size(dst); ++i) {
+    dst(i) = cute::elem_less(coord(i), shape) ? src(i) : T(0);
+  }
+}
+
+// One bool for each element of coord: does it lie inside shape?
+template <class CoordEngine, class CoordLayout, class Shape>
+CUTE_DEVICE auto inside(cute::Tensor<CoordEngine, CoordLayout> const& coord, Shape const& shape)
+{
+  auto pred = cute::make_tensor<bool>(cute::shape(coord));
+  CUTE_UNROLL
+  for (int i = 0; i < cute::size(pred); ++i) {
+    pred(i) = cute::elem_less(coord(i), shape);
+  }
+  return pred;
+}
+
+}  // namespace cute_py::kernels

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+
+#include "problem/problem.hpp"
+
+// What a compiled kernel variant is to everything above it: a name, traits and a function. Plain data.
+namespace cute_py {
+
+enum class Target { cuda, emulator, cpu };
+
+constexpr char const* name_of(Target target) {
+  switch (target) {
+    case Target::cuda: return "cuda";
+    case Target::emulator: return "emulator";
+    case Target::cpu: return "cpu";
+  }
+  return "";
+}
+
+// Which mode of an operand has stride 1: the first (m or n), or k.
+enum class Major { mn, k };
+
+// The instruction set that a CPU kernel was compiled for.
+enum class Isa { baseline, avx2, avx512 };
+
+struct Traits {
+  char const* name;        // of this variant, such as sgemm_1_nt_f32
+  char const* kernel;      // the kernel that it is a variant of, such as sgemm_1
+  char const* layout;      // "nt", "tn", "nn", "tt", or "any" where majorness does not matter
+  Target target;
+  int tile[3];             // BLK_M, BLK_N, BLK_K
+  int threads;             // per CTA; 1 for a CPU kernel, which is given its threads per call
+  int stages;              // tiles of shared memory in flight
+  int shared_bytes;        // shared memory per CTA
+  bool predicated;         // takes any extents and any strides; otherwise extents are multiples of the tile
+  Major major_a;           // the majorness that it was made for; the only one that it takes unless predicated
+  Major major_b;
+  int alignment_bytes;     // of pointers and of leading dimensions
+  int compute_capability;  // the least that it runs on, 80 for 8.0; 0 where no GPU is needed
+  Isa isa;
+};
+
+enum class ThreadOrder { forward, backward, random };
+
+// How the emulator runs the threads of a CTA.
+struct EmulatorOptions {
+  ThreadOrder order = ThreadOrder::forward;
+  std::uint64_t seed = 0;            // of ThreadOrder::random
+  bool poison_shared_memory = true;  // fill it with NaN before each CTA
+};
+
+// Everything that a run needs beside the problem.
+struct Execution {
+  void* stream = nullptr;  // cudaStream_t; the device that it belongs to is current
+  int host_threads = 1;    // for the CPU engine and the emulator
+  EmulatorOptions emulator;
+};
+
+// Starts the computation. On a GPU it returns after the launch. Returns a cudaError_t, 0 for success.
+using Run = int (*)(Problem const&, Execution const&);
+
+struct Entry {
+  Traits traits;
+  Run run;
+};
+
+}  // namespace cute_py

@@ -1,0 +1,87 @@
+#include "runtime/cuda.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include "problem/errors.hpp"
+
+namespace cute_py::runtime {
+namespace {
+
+int attribute(cudaDeviceAttr attr, int ordinal) {
+  int value = 0;
+  check(cudaDeviceGetAttribute(&value, attr, ordinal), "asking for a device attribute");
+  return value;
+}
+
+}  // namespace
+
+bool built_with_cuda() { return true; }
+
+int cuda_runtime_version() { return CUDART_VERSION; }
+
+int cuda_driver_version() {
+  int version = 0;
+  return cudaDriverGetVersion(&version) == cudaSuccess ? version : 0;
+}
+
+int device_count() {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess) {
+    cudaGetLastError();  // no driver or no device is an answer, not an error to keep
+    return 0;
+  }
+  return count;
+}
+
+DeviceInfo device_info(int ordinal) {
+  cudaDeviceProp properties{};
+  check(cudaGetDeviceProperties(&properties, ordinal), "asking for device properties");
+  DeviceInfo info;
+  info.name = properties.name;
+  info.ordinal = ordinal;
+  info.compute_capability = 10 * properties.major + properties.minor;
+  info.multiprocessors = properties.multiProcessorCount;
+  info.memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem);
+  info.shared_bytes_per_cta = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal);
+  return info;
+}
+
+DeviceGuard::DeviceGuard(int ordinal) {
+  int current = 0;
+  check(cudaGetDevice(&current), "asking for the current device");
+  if (current == ordinal) return;
+  check(cudaSetDevice(ordinal), "switching devices");
+  former_ = current;
+}
+
+DeviceGuard::~DeviceGuard() {
+  if (former_ >= 0) cudaSetDevice(former_);
+}
+
+void check(int error, char const* doing) {
+  if (error == cudaSuccess) return;
+  auto const code = static_cast<cudaError_t>(error);
+  throw CudaError(std::string(doing) + ": " + cudaGetErrorName(code) + ", " + cudaGetErrorString(code));
+}
+
+void* allocate(std::size_t bytes) {
+  void* pointer = nullptr;
+  check(cudaMalloc(&pointer, bytes), "allocating GPU memory");
+  return pointer;
+}
+
+void release(void* pointer) noexcept { cudaFree(pointer); }
+
+void copy_to_device(void* destination, void const* source, std::size_t bytes) {
+  check(cudaMemcpy(destination, source, bytes, cudaMemcpyHostToDevice), "copying to the GPU");
+}
+
+void copy_to_host(void* destination, void const* source, std::size_t bytes) {
+  check(cudaMemcpy(destination, source, bytes, cudaMemcpyDeviceToHost), "copying from the GPU");
+}
+
+void synchronize(void* stream) {
+  check(cudaStreamSynchronize(static_cast<cudaStream_t>(stream)), "running the kernel");
+}
+
+}  // namespace cute_py::runtime

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "problem/device.hpp"
+
+// The CUDA runtime, touched only when called. None of these runs at import, and without a driver there are no devices.
+// A build without CUDA has the same functions; those that need a device throw CudaError.
+namespace cute_py::runtime {
+
+// Was this build compiled with GPU kernels?
+bool built_with_cuda();
+
+// Versions as CUDA counts them, 13000 for 13.0; 0 where there is none.
+int cuda_runtime_version();
+int cuda_driver_version();
+
+int device_count();
+DeviceInfo device_info(int ordinal);
+
+// Makes a device current and the former one again at the end.
+class DeviceGuard {
+ public:
+  explicit DeviceGuard(int ordinal);
+  ~DeviceGuard();
+  DeviceGuard(DeviceGuard const&) = delete;
+  DeviceGuard& operator=(DeviceGuard const&) = delete;
+
+ private:
+  int former_ = -1;  // -1: nothing to restore
+};
+
+// Throws CudaError unless error, a cudaError_t, is success.
+void check(int error, char const* doing);
+
+// Memory of the current device.
+void* allocate(std::size_t bytes);
+void release(void* pointer) noexcept;
+void copy_to_device(void* destination, void const* source, std::size_t bytes);
+void copy_to_host(void* destination, void const* source, std::size_t bytes);
+void synchronize(void* stream);
+
+}  // namespace cute_py::runtime

@@ -1,0 +1,49 @@
+"""New arrays in the caller's library. Libraries are looked up among those already imported, never imported from here."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from cute_py import _core
+from cute_py.errors import OperandError
+
+_DLPACK_CPU = (1, 3)  # kDLCPU, kDLCUDAHost
+_DLPACK_CUDA = (2, 13)  # kDLCUDA, kDLCUDAManaged
+
+
+def empty_result(like: Any, m: int, n: int, m_major: bool) -> Any:
+    """Return memory for a float32 C of shape (m, n), beside the array `like` and from its library.
+
+    Strides are (1, m) if `m_major`, else (n, 1). A library without mutable arrays gets a stand-in, which `as_result` turns
+    into one of its own.
+    """
+    library = type(like).__module__.partition(".")[0]
+    shape = (n, m) if m_major else (m, n)
+    if library == "torch":
+        torch = sys.modules["torch"]
+        result = torch.empty(shape, dtype=torch.float32, device=like.device)
+    elif library == "cupy":
+        cupy = sys.modules["cupy"]
+        with like.device:
+            result = cupy.empty(shape, dtype=cupy.float32)
+    else:
+        kind, ordinal = like.__dlpack_device__()
+        if kind in _DLPACK_CUDA and library in ("jax", "jaxlib"):
+            return _core.Buffer(device=ordinal, rows=m, columns=n, row_major=not m_major)
+        if kind not in _DLPACK_CPU:
+            raise OperandError(
+                f"cute_py cannot make a result for {type(like).__module__}.{type(like).__qualname__}\n"
+                "  next: pass C, an array to write to"
+            )
+        result = np.empty(shape, dtype=np.float32)
+    return result.T if m_major else result
+
+
+def as_result(like: Any, result: Any) -> Any:
+    """Return what `empty_result` made as an array of the library of `like`, without a copy."""
+    if type(like).__module__.partition(".")[0] in ("jax", "jaxlib"):
+        return sys.modules["jax"].dlpack.from_dlpack(result)
+    return result

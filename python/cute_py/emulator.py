@@ -1,0 +1,38 @@
+"""How the emulator runs GPU kernels on the host."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from cute_py.errors import OperandError
+
+__all__ = ["EmulatorOptions", "ThreadOrder"]
+
+ThreadOrder = Literal["forward", "backward", "random"]
+
+
+@dataclass(frozen=True)
+class EmulatorOptions:
+    """Options of the emulator. The result of a correct kernel does not depend on any of them.
+
+    Attributes
+    ----------
+    order
+        In which order the threads of a CTA run between two barriers: by index, by falling index, or shuffled anew at
+        every barrier.
+    seed
+        Of the shuffles of ``order="random"``, at least 0.
+    poison_shared_memory
+        Fill shared memory with NaN before each CTA, so that a read of what was never written shows in the result.
+    """
+
+    order: ThreadOrder = "forward"
+    seed: int = 0
+    poison_shared_memory: bool = True
+
+    def __post_init__(self) -> None:
+        if self.order not in get_args(ThreadOrder):
+            raise OperandError(f"order is one of {', '.join(get_args(ThreadOrder))}, got {self.order!r}")
+        if not 0 <= self.seed < 2**64:
+            raise OperandError(f"seed is in [0, 2**64), got {self.seed}")
