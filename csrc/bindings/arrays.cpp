@@ -1,5 +1,6 @@
 #include "bindings/arrays.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <unordered_map>
 #include <utility>
@@ -150,17 +151,21 @@ void Operand::view(dlpack::Tensor const& tensor) {
   }
   std::int64_t const* const strides = tensor.strides == nullptr ? compact : tensor.strides;
 
-  // How far the elements reach, in 128 bits: a layout that no memory can hold is not computed with.
-  __int128 reach = 0;
+  // How far the elements reach, so that a layout that no memory can hold is not computed with.
+  constexpr auto kMostElements = static_cast<unsigned __int128>(std::numeric_limits<std::int64_t>::max() / 16);
+  unsigned __int128 reach = 0;
   bool empty = false;
+  bool too_long = false;
   for (int i = 0; i < rank_; ++i) {
     auto const extent = tensor.shape[i];
     if (extent < 0) refuse(std::string(name_) + " claims to have extent " + std::to_string(extent), "check its producer");
     empty = empty || extent == 0;
-    auto const step = static_cast<__int128>(strides[i]);
-    reach += (extent > 0 ? extent - 1 : 0) * (step < 0 ? -step : step);
+    __int128 const step = strides[i];
+    reach += static_cast<unsigned __int128>(extent > 0 ? extent - 1 : 0) * static_cast<unsigned __int128>(step < 0 ? -step : step);
+    too_long = too_long || reach > kMostElements;
+    reach = std::min(reach, kMostElements);
   }
-  if (!empty && reach * 16 > std::numeric_limits<std::int64_t>::max()) {
+  if (!empty && too_long) {
     refuse(std::string(name_) + " has a layout that spans more than any memory, " + layout_text(rank_, tensor.shape, strides),
            "check its producer");
   }

@@ -1,5 +1,7 @@
 #include "bindings/gemm.hpp"
 
+#include <algorithm>
+#include <charconv>
 #include <memory>
 #include <optional>
 #include <string>
@@ -213,14 +215,15 @@ struct Place {
   std::string why;
 };
 
-int parse_ordinal(std::string_view device) {
+// The ordinal in "cuda" or "cuda:1"; nothing for "cpu", "emulator" and no device at all.
+std::optional<int> cuda_ordinal(std::string_view device) {
+  if (device.empty() || device == "cpu" || device == "emulator") return std::nullopt;
   if (device == "cuda") return 0;
-  try {
-    std::size_t used = 0;
-    auto const digits = std::string(device.substr(5));
-    int const ordinal = std::stoi(digits, &used);
-    if (used == digits.size() && ordinal >= 0) return ordinal;
-  } catch (std::exception const&) {
+  if (device.substr(0, 5) == "cuda:") {
+    int ordinal = 0;
+    auto const digits = device.substr(5);
+    auto const [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), ordinal);
+    if (error == std::errc{} && end == digits.data() + digits.size() && ordinal >= 0) return ordinal;
   }
   throw OperandError("device '" + std::string(device) + "' is none of 'cpu', 'emulator', 'cuda', 'cuda:0', 'cuda:1', ...");
 }
@@ -231,15 +234,15 @@ Place choose_place(Call const& call, Operand const& a, Operand const& b) {
   if (!named.on_cpu && !named.on_gpu) {
     py::module_::import("cute_py._kernels").attr("raise_unknown_kernel")(kernel);
   }
-  bool const asks_cuda = call.device.substr(0, 4) == "cuda" && (call.device.size() == 4 || call.device[4] == ':');
-  if (!call.device.empty() && call.device != "cpu" && call.device != "emulator" && !asks_cuda) parse_ordinal("cuda:?");
+  auto const ordinal = cuda_ordinal(call.device);
 
   if (a.on_cuda()) {
     if (!runtime::built_with_cuda()) {
       throw UnsupportedProblemError("the arrays are on a GPU, and this build of cute_py has no GPU kernels" +
                                     operands_text(a, b) + "\n  next: reinstall cute_py without CUTE_PY_CUDA=OFF");
     }
-    if (!call.device.empty() && !(asks_cuda && (call.device == "cuda" || parse_ordinal(call.device) == a.device_id()))) {
+    bool const asked_for_this = ordinal && (call.device == "cuda" || *ordinal == a.device_id());
+    if (!call.device.empty() && !asked_for_this) {
       throw OperandError("device '" + std::string(call.device) + "' asked for, but the arrays are on cuda:" +
                          std::to_string(a.device_id()) + operands_text(a, b) +
                          "\n  next: move the arrays, or leave device out to compute where they are");
@@ -272,14 +275,13 @@ Place choose_place(Call const& call, Operand const& a, Operand const& b) {
     }
     return {Target::emulator, 0, false, "a GPU kernel was named, the arrays are on the host, and there is no GPU"};
   }
-  int const ordinal = parse_ordinal(call.device);
-  if (ordinal >= runtime::device_count()) {
+  if (*ordinal >= runtime::device_count()) {
     throw CudaError("device '" + std::string(call.device) + "' asked for, but " +
                     (runtime::built_with_cuda() ? "there are " + std::to_string(runtime::device_count()) + " GPUs"
                                                 : std::string("this build of cute_py has no GPU kernels")) +
                     "\n  next: device='emulator' runs GPU kernels without one; device='cpu' computes on the CPU");
   }
-  return {Target::cuda, ordinal, true, "device='" + std::string(call.device) + "': host arrays, copied in and out"};
+  return {Target::cuda, *ordinal, true, "device='" + std::string(call.device) + "': host arrays, copied in and out"};
 }
 
 DeviceInfo const& device_of(Place const& place) {

@@ -55,12 +55,13 @@ unsigned refusals(Traits const& t, Problem const& p, DeviceInfo const& device) {
   if (p.n > kMaxGridN * t.tile[1]) refused |= kGrid;
   if (t.predicated) return refused;
 
-  if (p.m % t.tile[0] != 0 || p.n % t.tile[1] != 0 || p.k % t.tile[2] != 0) refused |= kDivisibility;
   if (!has_major(p.a, t.major_a, p.m, p.k)) refused |= kMajorA;
   if (!has_major(p.b, t.major_b, p.n, p.k)) refused |= kMajorB;
   if (!is_unit(p.c, 0, p.m)) refused |= kMajorC;
-  if (!is_aligned(p.a, t.major_a, t.alignment_bytes)) refused |= kAlignmentA;
-  if (!is_aligned(p.b, t.major_b, t.alignment_bytes)) refused |= kAlignmentB;
+  if (p.m % t.tile[0] != 0 || p.n % t.tile[1] != 0 || p.k % t.tile[2] != 0) refused |= kDivisibility;
+  bool const reads = p.k > 0;
+  if (reads && !is_aligned(p.a, t.major_a, t.alignment_bytes)) refused |= kAlignmentA;
+  if (reads && !is_aligned(p.b, t.major_b, t.alignment_bytes)) refused |= kAlignmentB;
   if (!is_aligned(p.c, Major::mn, t.alignment_bytes)) refused |= kAlignmentC;
   return refused;
 }

@@ -1,0 +1,43 @@
+"""The command ``cute-py``.
+
+Results go to standard output, errors to standard error. Exit codes: 0, success; 1, a result that did not verify; 2, a wrong
+argument, a file that cannot be read or written, or a product that cannot be computed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from cute_py.cli import gemm, info, kernels, verify
+from cute_py.cli.failure import Failure
+from cute_py.errors import CuteError
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    parser = argparse.ArgumentParser(
+        prog="cute-py", description="CuTe's GEMM kernels: on GPUs, on the CPU, and in an emulator of the GPU kernels."
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for module in (info, kernels, gemm, verify):
+        module.add_parser(commands)
+    options = parser.parse_args(arguments)
+    try:
+        code: int = options.run(options)
+        sys.stdout.flush()
+        return code
+    except (Failure, CuteError) as error:
+        print(f"cute-py {options.command}: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        # Whoever read our output has enough. Nothing may be written to it at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        print("cute-py: interrupted", file=sys.stderr)
+        return 130

@@ -1,0 +1,151 @@
+"""``cute-py gemm``: the product of two matrices in files."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cute_py._gemm import explain, gemm
+from cute_py.cli.failure import Failure
+from cute_py.testing import error_ratio
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "gemm",
+        help="multiply two matrices in .npy files",
+        description="C = alpha * A B^T + beta * C for float32 matrices A (M,K) and B (N,K), or B (K,N) with --kn.",
+    )
+    parser.add_argument("a", metavar="A.npy", type=Path, help="float32 (M,K)")
+    parser.add_argument("b", metavar="B.npy", type=Path, help="float32 (N,K), or (K,N) with --kn")
+    parser.add_argument("-o", "--output", metavar="C.npy", type=Path, required=True, help="where C (M,N) goes")
+    parser.add_argument("--kn", action="store_true", help="B is (K,N): compute A B")
+    parser.add_argument("--c", metavar="C0.npy", type=Path, help="float32 (M,N), the C that beta multiplies")
+    parser.add_argument("--alpha", type=float, default=1.0)
+    parser.add_argument("--beta", type=float, default=0.0)
+    parser.add_argument("--kernel", default="auto", help="a name that `cute-py kernels` shows (default: auto)")
+    parser.add_argument("--device", choices=["cpu", "emulator", "cuda"], help="where to compute (default: the CPU)")
+    parser.add_argument("--cast", action="store_true", help="convert other real types to float32")
+    parser.add_argument("--repeat", type=positive, default=1, metavar="N", help="compute N times and report the median")
+    parser.add_argument("--verify", action="store_true", help="compare with float64; exit code 1 if the result is wrong")
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    parser.set_defaults(run=run)
+
+
+def positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("at least 1")
+    return value
+
+
+def run(options: argparse.Namespace) -> int:
+    if options.beta != 0 and options.c is None:
+        raise Failure("--beta needs --c, the C that it multiplies")
+    check_output(options.output)
+    a = load(options.a, options.cast)
+    b = load(options.b, options.cast)
+    if options.kn:
+        b = b.T
+    start = load(options.c, options.cast) if options.c is not None else None
+
+    call = {"kernel": options.kernel, "device": options.device}
+    explanation = explain(a, b, start, **call)
+    seconds = []
+    for _ in range(options.repeat):
+        c = start.copy() if start is not None else None
+        begin = time.perf_counter()
+        c = gemm(a, b, c, alpha=options.alpha, beta=options.beta, **call)
+        seconds.append(time.perf_counter() - begin)
+
+    median = statistics.median(seconds)
+    report: dict[str, Any] = {
+        "m": explanation.m,
+        "n": explanation.n,
+        "k": explanation.k,
+        "kernel": explanation.chosen,
+        "target": explanation.target,
+        "device": explanation.device,
+        "seconds": median,
+        "gflops": 2 * explanation.m * explanation.n * explanation.k / median / 1e9,
+        "output": str(options.output),
+    }
+    code = 0
+    if options.verify:
+        ratio = error_ratio(c, a, b, start, alpha=options.alpha, beta=options.beta)
+        report["error_ratio"] = ratio
+        report["verified"] = ratio <= 1
+        code = 0 if ratio <= 1 else 1
+    if code == 0:
+        save(options.output, c)
+    else:
+        del report["output"]
+    print_report(report, options.json)
+    return code
+
+
+def print_report(report: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(report, indent=2))
+        return
+    print(f"M={report['m']} N={report['n']} K={report['k']}")
+    print(f"kernel: {report['kernel']} on {report['target']} ({report['device']})")
+    print(f"time: {report['seconds'] * 1e3:.3f} ms, {report['gflops']:.2f} GFLOP/s")
+    if "verified" in report:
+        verdict = "right" if report["verified"] else "WRONG, nothing was written"
+        print(f"against float64: {verdict}, largest error {report['error_ratio']:.3g} of its bound")
+    if "output" in report:
+        print(f"wrote {report['output']}")
+
+
+def load(path: Path, cast: bool) -> np.ndarray[Any, np.dtype[np.float32]]:
+    try:
+        array = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise Failure(f"cannot read {path}: {error}") from None
+    if not isinstance(array, np.ndarray):
+        raise Failure(f"cannot read {path}: it holds several arrays; save one with numpy.save")
+    if array.ndim != 2:
+        raise Failure(f"{path} holds an array of rank {array.ndim}, not a matrix")
+    if array.dtype == np.float32:
+        return array
+    if not cast:
+        raise Failure(f"{path} holds {array.dtype.str}, not native float32; --cast converts it")
+    if array.dtype.kind not in "biuf":
+        raise Failure(f"{path} holds {array.dtype}, which has no float32 equivalent")
+    return array.astype(np.float32)
+
+
+def check_output(path: Path) -> None:
+    """Find out before the work, not after it, that the result has no place to go."""
+    if path.is_dir():
+        raise Failure(f"cannot write {path}: it is a folder")
+    if not path.parent.is_dir():
+        raise Failure(f"cannot write {path}: there is no folder {path.parent}")
+    if not os.access(path.parent, os.W_OK):
+        raise Failure(f"cannot write {path}: no permission for {path.parent}")
+
+
+def save(path: Path, array: Any) -> None:
+    """Write a .npy file that appears whole or not at all."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            np.save(file, array, allow_pickle=False)
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(name, 0o666 & ~mask)
+        os.replace(name, path)
+    except BaseException as error:
+        os.unlink(name)
+        if isinstance(error, OSError):
+            raise Failure(f"cannot write {path}: {error.strerror or error}") from None
+        raise

@@ -1,0 +1,82 @@
+"""``cute-py verify``: the self-test of every kernel on this machine."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from cute_py._kernels import kernels, raise_unknown_kernel
+from cute_py.cli.failure import Failure
+from cute_py.testing import count_checks, verify
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "verify",
+        help="test every kernel on this machine",
+        description="Runs every kernel on small problems, in the emulator, on the CPU and on the first GPU, and compares "
+        "the results with float64.",
+    )
+    parser.add_argument("names", nargs="*", metavar="KERNEL", help="kernels or variants to test (default: all)")
+    parser.add_argument("--target", action="append", choices=["cuda", "emulator", "cpu"], help="test only there; may be repeated")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    names: list[str] | None = options.names or None
+    for name in names or []:
+        if name not in kernels() and name not in kernels().families():
+            raise_unknown_kernel(name)
+
+    total = count_checks(names, options.target)
+    if total == 0:
+        raise Failure("there is nothing to test: no kernel with such a name runs on such a target on this machine")
+    passed: dict[str, int] = {}
+    failures = []
+    with progress(total) as advance:
+        for check in verify(names, options.target):
+            advance(f"{check.kernel} on {check.target}")
+            if check.error is None:
+                passed[check.target] = passed.get(check.target, 0) + 1
+            else:
+                failures.append(check)
+
+    for check in failures:
+        print(f"FAILED {check.kernel} on {check.target}, {check.problem}: {check.error}", file=sys.stderr)
+    targets = ", ".join(f"{count} on {target}" for target, count in passed.items()) or "none"
+    if failures:
+        print(f"verify: {len(failures)} of {total} checks FAILED; passed: {targets}")
+        return 1
+    print(f"verify: all {total} checks passed ({targets})")
+    return 0
+
+
+@contextmanager
+def progress(total: int) -> Iterator[Callable[[str], None]]:
+    """Show a bar on standard error if it is a terminal: rich's if that is installed, else a plain one."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    try:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    except ImportError:
+        done = 0
+
+        def advance(what: str) -> None:
+            nonlocal done
+            done += 1
+            bar = "#" * (30 * done // total)
+            print(f"\r[{bar:<30}] {done}/{total} {what:<50.50}", end="", file=sys.stderr, flush=True)
+
+        try:
+            yield advance
+        finally:
+            print(file=sys.stderr)
+        return
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar_display:
+        task = bar_display.add_task("", total=total)
+        yield lambda what: bar_display.update(task, advance=1, description=what)

@@ -1,0 +1,193 @@
+"""DLPack, old and versioned, from producers that behave and from producers that do not."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import sys
+from typing import Any
+
+import cute_py
+import numpy as np
+import pytest
+from cute_py import OperandError
+
+
+class DLTensor(ctypes.Structure):
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    )
+
+
+Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+class Managed(ctypes.Structure):
+    _fields_ = (("tensor", DLTensor), ("manager", ctypes.c_void_p), ("deleter", Deleter))
+
+
+class ManagedVersioned(ctypes.Structure):
+    _fields_ = (
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("manager", ctypes.c_void_p),
+        ("deleter", Deleter),
+        ("flags", ctypes.c_uint64),
+        ("tensor", DLTensor),
+    )
+
+
+new_capsule = ctypes.pythonapi.PyCapsule_New
+new_capsule.restype = ctypes.py_object
+new_capsule.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+
+
+class Producer:
+    """An array whose capsule can be made to say anything."""
+
+    def __init__(self, array: np.ndarray, *, versioned: bool = True, **changes: Any) -> None:
+        self.array = array
+        self.versioned = versioned
+        self.changes = changes
+        self.deleted = 0
+        self.keep: list[Any] = []
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.changes.get("device", (1, 0))
+
+    def __dlpack__(self, **options: Any) -> Any:
+        if not self.versioned and "max_version" in options:
+            raise TypeError("__dlpack__() got an unexpected keyword argument 'max_version'")
+        array, changes = self.array, self.changes
+        shape = changes.get("shape", array.shape)
+        strides = changes.get("strides", [s // array.itemsize for s in array.strides])
+        managed: Any = ManagedVersioned() if self.versioned else Managed()
+        if self.versioned:
+            managed.major, managed.minor = changes.get("version", (1, 0))
+            managed.flags = changes.get("flags", 0)
+        tensor = managed.tensor
+        tensor.data = array.ctypes.data - changes.get("byte_offset", 0)
+        tensor.byte_offset = changes.get("byte_offset", 0)
+        tensor.device_type, tensor.device_id = self.__dlpack_device__()
+        tensor.ndim = changes.get("ndim", len(shape))
+        tensor.code, tensor.bits, tensor.lanes = changes.get("dtype", (2, 32, 1))
+        tensor.shape = (ctypes.c_int64 * len(shape))(*shape)
+        tensor.strides = None if strides is None else (ctypes.c_int64 * len(strides))(*strides)
+        managed.deleter = Deleter(self.delete) if changes.get("deleter", True) else Deleter()
+        name = changes.get("name", b"dltensor_versioned" if self.versioned else b"dltensor")
+        self.keep += [managed, name]
+        return new_capsule(ctypes.addressof(managed), name, None)
+
+    def delete(self, _: Any) -> None:
+        self.deleted += 1
+
+
+@pytest.fixture
+def array(rng: np.random.Generator) -> np.ndarray:
+    return rng.integers(-4, 5, (6, 5)).astype(np.float32)
+
+
+@pytest.mark.parametrize("versioned", [True, False])
+def test_both_kinds_of_capsule(array: np.ndarray, versioned: bool) -> None:
+    B = Producer(array, versioned=versioned)
+    np.testing.assert_array_equal(cute_py.gemm(array, B), array @ array.T)
+    assert B.deleted == 1
+
+
+@pytest.mark.parametrize("versioned", [True, False])
+def test_details_of_a_capsule_are_honoured(array: np.ndarray, versioned: bool) -> None:
+    expected = array @ array.T
+    compact = Producer(array, versioned=versioned, strides=None)  # null strides: row-major, before DLPack 1.2
+    np.testing.assert_array_equal(cute_py.gemm(array, compact), expected)
+    shifted = Producer(array, versioned=versioned, byte_offset=64)
+    np.testing.assert_array_equal(cute_py.gemm(array, shifted), expected)
+    pinned = Producer(array, versioned=versioned, device=(3, 0))  # host memory that CUDA has pinned
+    np.testing.assert_array_equal(cute_py.gemm(array, pinned), expected)
+    eternal = Producer(array, versioned=versioned, deleter=False)
+    np.testing.assert_array_equal(cute_py.gemm(array, eternal), expected)
+
+
+def test_c_through_a_capsule(array: np.ndarray) -> None:
+    memory = np.full((6, 6), np.nan, np.float32)
+    C = Producer(memory)
+    assert cute_py.gemm(array, array, C) is C
+    np.testing.assert_array_equal(memory, array @ array.T)
+    memory[...] = 7
+    with pytest.raises(OperandError, match="read-only"):
+        cute_py.gemm(array, array, Producer(memory, flags=1))
+    assert (memory == 7).all()
+
+
+HOSTILE = {
+    "negative rank": ({"ndim": -1}, "rank -1"),
+    "huge rank": ({"ndim": 1000}, "rank 1000"),
+    "negative extent": ({"shape": (-6, 5)}, "extent -6"),
+    "a span over any memory": ({"shape": (2**62, 2**62), "strides": (2**62, 2**62)}, "spans more than any memory"),
+    "a negative span over any memory": ({"shape": (6, 5), "strides": (-(2**63), 1)}, "spans more than any memory"),
+    "lanes": ({"dtype": (2, 32, 4)}, "float32x4"),
+    "bfloat16": ({"dtype": (4, 16, 1)}, "bfloat16"),
+    "an unknown type": ({"dtype": (77, 32, 1)}, "unknown32"),
+    "an unknown device": ({"device": (99, 0)}, "DLPack device type 99"),
+    "a future version": ({"version": (2, 0)}, r"DLPack 2\.0"),
+    "a used capsule": ({"name": b"used_dltensor"}, "no DLPack capsule"),
+    "another capsule": ({"name": b"sandwich"}, "no DLPack capsule"),
+}
+
+
+@pytest.mark.parametrize("versioned", [True, False])
+@pytest.mark.parametrize("case", HOSTILE)
+def test_a_strange_capsule_is_refused(array: np.ndarray, case: str, versioned: bool) -> None:
+    changes, message = HOSTILE[case]
+    if "version" in changes and not versioned:
+        pytest.skip("an old capsule has no version")
+    with pytest.raises(OperandError, match=message):
+        cute_py.gemm(array, Producer(array, versioned=versioned, **changes))
+
+
+def test_a_producer_that_raises(array: np.ndarray) -> None:
+    class Broken(Producer):
+        def __dlpack__(self, **options: Any) -> Any:
+            raise BufferError("not today")
+
+    with pytest.raises(OperandError, match=r"B \(.*Broken\) cannot be exported: not today"):
+        cute_py.gemm(array, Broken(array))
+
+    class Crashing(Producer):
+        def __dlpack__(self, **options: Any) -> Any:
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        cute_py.gemm(array, Crashing(array))
+
+
+def test_nothing_is_leaked(array: np.ndarray) -> None:
+    B, C = Producer(array), np.empty((6, 6), np.float32)
+    references = [sys.getrefcount(x) for x in (array, C)]
+    for _ in range(100):
+        cute_py.gemm(array, B, C)
+        with pytest.raises(OperandError):
+            cute_py.gemm(array, B, array)
+    gc.collect()
+    assert B.deleted == 200
+    assert [sys.getrefcount(x) for x in (array, C)] == references
+
+
+@pytest.mark.gpu
+def test_a_gpu_buffer_is_exported_both_ways() -> None:
+    cupy = pytest.importorskip("cupy")
+    from cute_py import _core
+
+    buffer = _core.Buffer(device=0, rows=3, columns=4, row_major=True)
+    view = cupy.from_dlpack(buffer)
+    view[...] = 5
+    assert cupy.from_dlpack(buffer).sum() == 60
+    buffer.__dlpack__()  # a capsule that nobody consumes

@@ -1,0 +1,231 @@
+"""Arrays of other libraries: in without a copy, results out in the caller's library."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import cute_py
+import numpy as np
+import pytest
+from cute_py import OperandError
+from cute_py.testing import gemm_reference
+
+
+def need(name: str) -> Any:
+    """Import a library of the tests. In CI a missing one is a failure."""
+    if os.environ.get("CI"):
+        __import__(name)
+    return pytest.importorskip(name)
+
+
+@pytest.fixture
+def operands(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    return rng.integers(-4, 5, (6, 5)).astype(np.float32), rng.integers(-4, 5, (7, 5)).astype(np.float32)
+
+
+TORCH_DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
+
+
+@pytest.mark.parametrize("device", TORCH_DEVICES)
+def test_torch(operands: tuple[np.ndarray, np.ndarray], device: str) -> None:
+    torch = need("torch")
+    A, B = (torch.from_numpy(x).to(device) for x in operands)
+    expected = gemm_reference(*operands)
+
+    C = cute_py.gemm(A, B)
+    assert isinstance(C, torch.Tensor)
+    assert C.device.type == device
+    assert C.stride() == (7, 1)
+    np.testing.assert_array_equal(C.cpu().numpy(), expected)
+
+    C = cute_py.sgemm_tn(A, B)
+    assert C.stride() == (1, 6)
+    np.testing.assert_array_equal(C.cpu().numpy(), expected)
+
+    out = torch.full((6, 7), float("nan"), device=device)
+    assert cute_py.gemm(A, B, out) is out
+    np.testing.assert_array_equal(out.cpu().numpy(), expected)
+    cute_py.gemm(A, B, out, alpha=2, beta=-1)
+    np.testing.assert_array_equal(out.cpu().numpy(), expected)
+
+    sliced = torch.full((12, 14), 9.0, device=device)
+    cute_py.gemm(A, B, sliced[::2, ::2])
+    np.testing.assert_array_equal(sliced[::2, ::2].cpu().numpy(), expected)
+    assert (sliced[1::2] == 9).all()
+
+    empty = cute_py.gemm(A[:0], B)
+    assert empty.shape == (0, 7)
+
+
+@pytest.mark.parametrize("device", TORCH_DEVICES)
+def test_torch_mistakes(device: str) -> None:
+    torch = need("torch")
+    A = torch.ones(4, 3, device=device)
+    with pytest.raises(OperandError, match=r"A requires grad.*\n  next: pass A\.detach\(\)"):
+        cute_py.gemm(A.clone().requires_grad_(), A)
+    with pytest.raises(OperandError, match="A bfloat16"):
+        cute_py.gemm(A.bfloat16(), A)
+    with pytest.raises(OperandError, match=r"B .*cannot be exported"):
+        cute_py.gemm(A, A.to_sparse())
+    with pytest.raises(OperandError, match="overlaps A"):
+        cute_py.gemm(A[:3, :3], torch.ones(3, 3, device=device), A[:3, :3])
+
+
+def test_torch_parameter_and_numpy_together(operands: tuple[np.ndarray, np.ndarray]) -> None:
+    torch = need("torch")
+    weight = torch.nn.Parameter(torch.from_numpy(operands[1]), requires_grad=False)
+    C = cute_py.gemm(operands[0], weight)  # libraries may be mixed; the result is A's
+    assert isinstance(C, np.ndarray)
+    np.testing.assert_array_equal(C, gemm_reference(*operands))
+
+
+@pytest.mark.parametrize("platform", ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)])
+def test_jax(operands: tuple[np.ndarray, np.ndarray], platform: str) -> None:
+    jax = need("jax")
+    device = jax.devices(platform)[0]
+    A, B = (jax.device_put(x, device) for x in operands)
+    expected = gemm_reference(*operands)
+    for C in (cute_py.gemm(A, B), cute_py.sgemm_tn(A, B)):
+        assert isinstance(C, jax.Array)
+        assert C.devices() == {device}
+        np.testing.assert_array_equal(np.asarray(C), expected)
+        np.testing.assert_array_equal(np.asarray(C + 1), expected + 1)  # JAX can go on with it
+    with pytest.raises(OperandError, match="C, which is read-only"):
+        cute_py.gemm(A, B, jax.device_put(np.zeros((6, 7), np.float32), device))
+    with pytest.raises(OperandError, match="A bfloat16"):
+        cute_py.gemm(A.astype("bfloat16"), B)
+
+
+def test_ml_dtypes_bfloat16_is_named() -> None:
+    ml_dtypes = need("ml_dtypes")
+    A = np.ones((2, 2), ml_dtypes.bfloat16)
+    with pytest.raises(OperandError, match="dtype bfloat16"):
+        cute_py.gemm(A, A)
+
+
+def test_numpy_subclasses_and_memory_maps(operands: tuple[np.ndarray, np.ndarray], tmp_path: Any) -> None:
+    path = tmp_path / "A.npy"
+    np.save(path, operands[0])
+    A = np.load(path, mmap_mode="r")
+    np.testing.assert_array_equal(cute_py.gemm(A, operands[1]), gemm_reference(*operands))
+
+
+# ---- On a GPU
+
+
+@pytest.fixture
+def cupy() -> Any:
+    return pytest.importorskip("cupy")
+
+
+@pytest.mark.gpu
+def test_cupy(operands: tuple[np.ndarray, np.ndarray], cupy: Any) -> None:
+    A, B = (cupy.asarray(x) for x in operands)
+    expected = gemm_reference(*operands)
+    C = cute_py.gemm(A, B)
+    assert isinstance(C, cupy.ndarray)
+    np.testing.assert_array_equal(C.get(), expected)
+    C = cute_py.sgemm_tn(A, B)
+    assert C.flags.f_contiguous
+    np.testing.assert_array_equal(C.get(), expected)
+    np.testing.assert_array_equal(cute_py.gemm(A[::-1], B[:, ::-1]).get(), gemm_reference(operands[0][::-1], operands[1][:, ::-1]))
+
+
+@pytest.mark.gpu
+def test_devices_are_not_mixed(operands: tuple[np.ndarray, np.ndarray], cupy: Any) -> None:
+    A, B = operands
+    with pytest.raises(OperandError, match=r"(?s)all arrays on one device.*cuda:0.*move B"):
+        cute_py.gemm(A, cupy.asarray(B))
+    with pytest.raises(OperandError, match=r"(?s)all arrays on one device.*C float32.*move C"):
+        cute_py.gemm(cupy.asarray(A), cupy.asarray(B), np.zeros((6, 7), np.float32))
+    with pytest.raises(OperandError, match="device 'cpu' asked for"):
+        cute_py.gemm(cupy.asarray(A), cupy.asarray(B), device="cpu")
+    with pytest.raises(OperandError, match="kernel 'cpu' runs on the CPU"):
+        cute_py.gemm(cupy.asarray(A), cupy.asarray(B), kernel="cpu")
+    with pytest.raises(OperandError, match=r"(?s)arrays are on the host.*device='cuda'"):
+        cute_py.gemm(A, B, kernel="sgemm_1")
+    with pytest.raises(cute_py.CudaError, match="there are 1 GPUs"):
+        cute_py.gemm(A, B, device="cuda:1")
+
+
+@pytest.mark.gpu
+def test_host_arrays_on_a_gpu(rng: np.random.Generator) -> None:
+    A = rng.integers(-4, 5, (300, 200)).astype(np.float32)
+    B = rng.integers(-4, 5, (100, 200)).astype(np.float32)
+    C = cute_py.gemm(A[::-1], B, device="cuda")
+    assert isinstance(C, np.ndarray)
+    np.testing.assert_array_equal(C, gemm_reference(A[::-1], B))
+    before = rng.integers(-4, 5, (600, 300)).astype(np.float32)
+    C = before.copy()
+    cute_py.gemm(A, B, C[::2, ::3], beta=2, device="cuda:0", kernel="sgemm_1")
+    before[::2, ::3] = gemm_reference(A, B, before[::2, ::3], beta=2)
+    np.testing.assert_array_equal(C, before)
+    assert cute_py.explain(A, B, device="cuda").target == "cuda"
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("library", ["torch", "cupy"])
+def test_work_is_ordered_with_the_current_stream(library: str, rng: np.random.Generator) -> None:
+    """A long kernel of the library writes A; a race would multiply what was there before."""
+    module = pytest.importorskip(library)
+    n = 4096
+    values = rng.integers(-2, 3, (n, 64)).astype(np.float32)
+    expected = gemm_reference(values[:64], values[:64])
+    torch = pytest.importorskip("torch")
+    stream = torch.cuda.Stream()
+    if library == "torch":
+        with torch.cuda.stream(stream):
+            source = torch.from_numpy(values).cuda()
+            A = torch.zeros_like(source)
+            torch.cuda._sleep(200_000_000)
+            A.copy_(source)
+            C = cute_py.gemm(A[:64], A[:64])
+            doubled = C + C
+        stream.synchronize()
+        np.testing.assert_array_equal(doubled.cpu().numpy(), 2 * expected)
+    else:
+        with module.cuda.ExternalStream(stream.cuda_stream):
+            source = module.asarray(values)
+            A = module.zeros_like(source)
+            with torch.cuda.stream(stream):
+                torch.cuda._sleep(200_000_000)
+            A[...] = source
+            C = cute_py.gemm(A[:64], A[:64])
+            doubled = C + C
+        stream.synchronize()
+        np.testing.assert_array_equal(doubled.get(), 2 * expected)
+
+
+@pytest.mark.gpu
+def test_a_stream_of_ones_own(rng: np.random.Generator) -> None:
+    torch = pytest.importorskip("torch")
+    cupy = pytest.importorskip("cupy")
+    values = rng.integers(-2, 3, (64, 32)).astype(np.float32)
+    expected = gemm_reference(values, values)
+    A = torch.from_numpy(values).cuda()
+    for stream in (torch.cuda.Stream(), cupy.cuda.Stream(non_blocking=True)):
+        handle = stream.cuda_stream if hasattr(stream, "cuda_stream") else stream.ptr
+        for given in (stream, handle):
+            B = torch.zeros_like(A)
+            torch.cuda._sleep(100_000_000)
+            B.copy_(A)  # on the current stream: the library has to make the other one wait
+            C = cute_py.gemm(A, B, stream=given)
+            stream.synchronize()
+            np.testing.assert_array_equal(C.cpu().numpy(), expected)
+
+
+@pytest.mark.gpu
+def test_in_a_cuda_graph(rng: np.random.Generator) -> None:
+    torch = pytest.importorskip("torch")
+    A = torch.from_numpy(rng.integers(-2, 3, (256, 64)).astype(np.float32)).cuda()
+    C = torch.zeros(256, 256, device="cuda")
+    cute_py.gemm(A, A, C)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        cute_py.gemm(A, A, C)
+    A.add_(1)
+    graph.replay()
+    torch.cuda.synchronize()
+    host = A.cpu().numpy()
+    np.testing.assert_array_equal(C.cpu().numpy(), gemm_reference(host, host))

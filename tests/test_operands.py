@@ -1,0 +1,236 @@
+"""Bad input: every mistake gets an OperandError that names the argument and a way out, and nothing is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import cute_py
+import numpy as np
+import pytest
+from cute_py import OperandError
+
+f32 = np.float32
+
+
+def ones(*shape: int, dtype: Any = f32, order: Any = "C") -> np.ndarray:
+    return np.ones(shape, dtype, order=order)
+
+
+BAD_INPUT: dict[str, tuple[Callable[[], Any], str]] = {
+    "a list": (lambda: cute_py.gemm([[1.0]], ones(1, 1)), r"A is a list, not an array"),
+    "None": (lambda: cute_py.gemm(ones(2, 2), None), r"B is a NoneType, not an array"),
+    "a number": (lambda: cute_py.gemm(ones(2, 2), 3.0), r"B is a float, not an array"),
+    "a vector": (lambda: cute_py.gemm(ones(3), ones(2, 3)), r"A has rank 1.*A float32 \(3\):\(1\) cpu"),
+    "a cube": (lambda: cute_py.gemm(ones(2, 3), ones(2, 3, 4)), r"B has rank 3"),
+    "a scalar array": (lambda: cute_py.gemm(np.array(1, f32), ones(2, 3)), r"A has rank 0"),
+    "other K": (lambda: cute_py.gemm(ones(2, 3), ones(5, 4)), r"same K.*got 3 and 4.*A float32 \(2,3\):\(3,1\) cpu"),
+    "B as (K,N)": (lambda: cute_py.gemm(ones(2, 3), ones(3, 5)), r"next: B is \(K,N\) here; pass B\.T"),
+    "float64": (lambda: cute_py.gemm(ones(2, 3), ones(2, 3, dtype="f8")), r"multiplies float32.*convert B"),
+    "float16 given to sgemm": (
+        lambda: cute_py.sgemm_tn(ones(2, 3, dtype="f2"), ones(2, 3, dtype="f2")),
+        r"sgemm_tn multiplies float32.*A float16",
+    ),
+    "integers": (lambda: cute_py.gemm(ones(2, 3, dtype="i4"), ones(2, 3)), r"A int32.*convert A"),
+    "complex": (lambda: cute_py.gemm(ones(2, 3, dtype="c8"), ones(2, 3)), r"A complex64"),
+    "big endian": (lambda: cute_py.gemm(ones(2, 3, dtype=">f4"), ones(2, 3)), r"A \(numpy.ndarray, dtype >f4\) cannot be"),
+    "objects": (lambda: cute_py.gemm(ones(2, 3, dtype=object), ones(2, 3)), r"A \(numpy.ndarray, dtype object\) cannot"),
+    "strings": (lambda: cute_py.gemm(np.array([["a"]]), ones(1, 1)), r"A \(numpy.ndarray, dtype <U1\) cannot"),
+    "strides in fractions of an element": (
+        lambda: cute_py.gemm(np.zeros(4, [("x", "i1"), ("y", f32)])["y"][:, None], ones(2, 1)),
+        r"A \(numpy.ndarray, dtype float32\) cannot be exported",
+    ),
+    "nt with A k-major": (
+        lambda: cute_py.sgemm_nt(ones(4, 3), ones(5, 3, order="F")),
+        r"A m-major: strides \(1, ldA\).*A is k-major.*cute_py\.gemm.*asfortranarray\(A\)",
+    ),
+    "nt with B k-major": (
+        lambda: cute_py.sgemm_nt(ones(4, 3, order="F"), ones(5, 3)),
+        r"B n-major: strides \(1, ldB\).*B is k-major",
+    ),
+    "tn with A m-major": (
+        lambda: cute_py.sgemm_tn(ones(4, 3, order="F"), ones(5, 3)),
+        r"A k-major: strides \(ldA, 1\).*A is m-major.*ascontiguousarray\(A\)",
+    ),
+    "nn with both non-unit": (
+        lambda: cute_py.sgemm_nn(ones(8, 6, order="F")[::2, ::2], ones(5, 3)),
+        r"A is neither m-major nor k-major",
+    ),
+    "tt with lines that overlap": (
+        lambda: cute_py.sgemm_tt(np.lib.stride_tricks.as_strided(ones(9), (4, 3), (8, 4)), ones(5, 3, order="F")),
+        r"A k-major: strides \(ldA, 1\), ldA >= 3.*lines that overlap",
+    ),
+    "nt with C row-major": (
+        lambda: cute_py.sgemm_nt(ones(4, 3, order="F"), ones(5, 3, order="F"), ones(4, 5)),
+        r"C m-major: strides \(1, ldC\).*C is n-major",
+    ),
+    "C of another shape": (lambda: cute_py.gemm(ones(2, 3), ones(4, 3), ones(4, 2)), r"needs C \(M,N\) = \(2,4\)"),
+    "C of another rank": (lambda: cute_py.gemm(ones(2, 3), ones(4, 3), ones(8)), r"needs C \(M,N\) = \(2,4\)"),
+    "C of another type": (
+        lambda: cute_py.gemm(ones(2, 3), ones(4, 3), ones(2, 4, dtype="f8")),
+        r"writes float32.*C float64",
+    ),
+    "C no array": (lambda: cute_py.gemm(ones(2, 3), ones(4, 3), "C"), r"C is a str, not an array"),
+    "beta without C": (lambda: cute_py.gemm(ones(2, 3), ones(4, 3), beta=1.0), r"no C was given.*pass C, or beta=0"),
+    "unknown kernel": (
+        lambda: cute_py.gemm(ones(2, 3), ones(4, 3), kernel="sgem_sm70"),
+        r"no kernel is called 'sgem_sm70'; near: .*sgemm_sm70",
+    ),
+    "kernel like nothing": (lambda: cute_py.gemm(ones(2, 3), ones(4, 3), kernel="?"), r"there are: sgemm_1, sgemm_2"),
+    "empty kernel name": (lambda: cute_py.gemm(ones(2, 3), ones(4, 3), kernel=""), r"no kernel is called ''"),
+    "unknown device": (lambda: cute_py.gemm(ones(2, 3), ones(4, 3), device="gpu"), r"device 'gpu' is none of"),
+    "unknown GPU": (lambda: cute_py.gemm(ones(2, 3), ones(4, 3), device="cuda:x"), r"device 'cuda:x' is none of"),
+    "a CPU kernel in the emulator": (
+        lambda: cute_py.gemm(ones(2, 3), ones(4, 3), kernel="cpu", device="emulator"),
+        r"kernel 'cpu' runs on the CPU, not on 'emulator'",
+    ),
+    "a GPU kernel on the CPU": (
+        lambda: cute_py.gemm(ones(2, 3), ones(4, 3), kernel="sgemm_1", device="cpu"),
+        r"kernel 'sgemm_1' does not run on the CPU.*device='emulator'",
+    ),
+    "a negative stream": (lambda: cute_py.gemm(ones(2, 3), ones(4, 3), stream=-7), r"stream is a handle >= 0"),
+    "no stream": (lambda: cute_py.gemm(ones(2, 3), ones(4, 3), stream="fast"), r"stream is neither"),
+    "an unknown order": (lambda: cute_py.EmulatorOptions(order="sideways"), r"order is one of forward, backward, random"),
+    "a negative seed": (lambda: cute_py.EmulatorOptions(seed=-1), r"seed is in"),
+    "no threads": (lambda: cute_py.set_num_threads(0), r"threads is at least 1"),
+    "an unknown function": (lambda: cute_py.explain(ones(2, 3), ones(2, 3), function="dgemm"), r"function is one of gemm"),
+}
+
+
+@pytest.mark.parametrize("mistake", BAD_INPUT)
+def test_a_mistake_is_named(mistake: str) -> None:
+    call, message = BAD_INPUT[mistake]
+    with pytest.raises(OperandError, match=f"(?s){message}"):
+        call()
+
+
+@pytest.mark.parametrize("keyword", ["alpha", "beta"])
+def test_scalars_are_numbers(keyword: str) -> None:
+    with pytest.raises(TypeError):
+        cute_py.gemm(ones(2, 3), ones(4, 3), ones(2, 4), **{keyword: "two"})
+
+
+def test_errors_are_also_the_builtin_ones() -> None:
+    assert issubclass(OperandError, ValueError)
+    assert issubclass(cute_py.UnsupportedProblemError, NotImplementedError)
+    assert issubclass(cute_py.CudaError, RuntimeError)
+    for error in (OperandError, cute_py.UnsupportedProblemError, cute_py.CudaError, cute_py.LayoutError):
+        assert issubclass(error, cute_py.CuteError)
+
+
+def test_an_entry_that_does_not_fit_says_why() -> None:
+    A = ones(100, 16, order="F")
+    with pytest.raises(cute_py.UnsupportedProblemError, match=r"(?s)sgemm_2_nt_f32: .*\(100,100,16\) is no multiple"):
+        cute_py.sgemm_nt(A, A, kernel="sgemm_2_nt_f32", device="emulator")
+    A = ones(129, 16, order="F")[1:]
+    message = r"(?s)A's pointer or leading dimension is not a multiple of 16 bytes"
+    with pytest.raises(cute_py.UnsupportedProblemError, match=message):
+        cute_py.sgemm_nt(A, A, kernel="sgemm_2_nt_f32", device="emulator")
+
+
+def test_read_only() -> None:
+    A, B, C = ones(4, 3), ones(5, 3), np.zeros((4, 5), f32)
+    A.flags.writeable = B.flags.writeable = False
+    np.testing.assert_array_equal(cute_py.gemm(A, B), 3)  # inputs may be read-only
+    C.flags.writeable = False
+    with pytest.raises(OperandError, match="C, which is read-only"):
+        cute_py.gemm(A, B, C)
+    assert (C == 0).all()
+
+
+def test_overlap() -> None:
+    X = ones(8, 8)
+    refused = {
+        "the same array": (X, X, X),
+        "C in B": (ones(8, 8), X, X),
+        "a shifted view": (X[:4, :4], ones(4, 4), X[1:5, 1:5]),
+        "the transposed array": (X, ones(8, 8), X.T),
+        "one element": (X[:4, :4], ones(4, 4), X[3:7, 3:7]),
+        "the reversed array": (X[::-1, ::-1], ones(8, 8), X),
+        "a broadcast row": (np.broadcast_to(X[3, :4], (4, 4)), ones(4, 4), X[:4, :4]),
+    }
+    for name, (A, B, C) in refused.items():
+        before = C.copy()
+        with pytest.raises(OperandError, match=r"C, which overlaps [AB]"):
+            cute_py.gemm(A, B, C)
+        np.testing.assert_array_equal(C, before, err_msg=name)
+
+    allowed = {
+        "other columns of one matrix": (X[:4, :4], ones(4, 4), X[:4, 4:]),
+        "other rows of one matrix": (X[:4], ones(8, 8), X[4:]),
+        "interleaved columns": (X[:4, ::2], ones(4, 4), X[:4, 1::2]),
+        "columns that wrap round": (X[:4, 5:8], ones(4, 3), X[1:5, :4]),
+        "A and B the same": (X[:4, :4], X[:4, :4], ones(4, 4)),
+        "empty": (X[:0], ones(8, 8), X[:0]),
+    }
+    for name, (A, B, C) in allowed.items():
+        expected = A @ B.T
+        cute_py.gemm(A, B, C)
+        np.testing.assert_array_equal(C, expected, err_msg=name)
+
+
+def test_overlap_is_never_missed(rng: np.random.Generator) -> None:
+    """A false alarm is allowed, a missed overlap is not: the judge is numpy.shares_memory, which is exact."""
+    memory = np.zeros(400, f32)
+    found = refused = 0
+    for _ in range(3000):
+        def view() -> np.ndarray:
+            shape = rng.integers(1, 6, 2)
+            strides = rng.integers(-9, 10, 2)
+            low = sum(min((e - 1) * s, 0) for e, s in zip(shape, strides, strict=True))
+            first = rng.integers(-low, 200)
+            return np.lib.stride_tricks.as_strided(memory[first:], shape, 4 * strides)
+
+        A, C = view(), view()
+        if np.lib.array_utils.byte_bounds(C)[0] < memory.ctypes.data:
+            continue
+        offsets = np.add.outer(*(np.arange(e) * s for e, s in zip(C.shape, C.strides, strict=True)))
+        own = np.unique(offsets).size == C.size
+        B = np.ones((C.shape[1], A.shape[1]), f32)
+        if A.shape[0] != C.shape[0]:
+            continue
+        overlap = np.shares_memory(A, C)
+        found += overlap
+        try:
+            cute_py.gemm(A, B, C)
+        except OperandError as error:
+            refused += 1
+            assert ("several elements in one place" in str(error)) == (not own)
+        else:
+            assert own
+            assert not overlap
+    assert found > 20
+    assert refused < 600
+
+
+def test_c_with_shared_elements() -> None:
+    for strides in ((0, 4), (4, 0), (8, 12)):
+        C = np.lib.stride_tricks.as_strided(np.zeros(64, f32), (4, 5), strides)
+        with pytest.raises(OperandError, match="several elements in one place"):
+            cute_py.gemm(ones(4, 3), ones(5, 3), C)
+
+
+def test_extents_over_32_bits_are_right_or_refused() -> None:
+    """A zero stride makes a long operand out of little memory."""
+    long = np.broadcast_to(np.ones((1, 1), f32), (2**31 + 5, 1))
+    assert cute_py.gemm(long, np.ones((0, 1), f32)).shape == (2**31 + 5, 0)
+    with pytest.raises(cute_py.UnsupportedProblemError, match="an extent is over"):
+        cute_py.gemm(long.T, long.T, kernel="sgemm_1", device="emulator")
+
+
+@pytest.mark.parametrize("kernel", cute_py.kernels().families())
+def test_offsets_over_32_bits_are_right(kernel: str, rng: np.random.Generator, tmp_path: Path) -> None:
+    """Rows 2^31 + 7 elements apart, in a sparse file."""
+    on_cpu = any(variant.kernel == kernel and "cpu" in variant.targets for variant in cute_py.kernels().values())
+    device = "cpu" if on_cpu else "emulator"
+    apart = 2**31 + 7
+    sparse = np.memmap(tmp_path / "sparse", f32, "w+", shape=(2 * apart + 8,))
+    far = np.lib.stride_tricks.as_strided(sparse, (3, 5), (4 * apart, 4))
+    far[...] = rng.integers(-8, 9, far.shape)
+    near = rng.integers(-8, 9, (4, 5)).astype(f32)
+    np.testing.assert_array_equal(cute_py.gemm(far, near, kernel=kernel, device=device), far @ near.T)
+    np.testing.assert_array_equal(cute_py.gemm(near, far, kernel=kernel, device=device), near @ far.T)
+    C = far[:, :4]
+    cute_py.gemm(near[:3], near, C, kernel=kernel, device=device)
+    np.testing.assert_array_equal(C, near[:3] @ near.T)
