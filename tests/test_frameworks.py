@@ -185,7 +185,7 @@ def test_work_is_ordered_with_the_current_stream(library: str, rng: np.random.Ge
         stream.synchronize()
         np.testing.assert_array_equal(doubled.cpu().numpy(), 2 * expected)
     else:
-        with module.cuda.ExternalStream(stream.cuda_stream):
+        with module.cuda.Stream.from_external(stream):
             source = module.asarray(values)
             A = module.zeros_like(source)
             with torch.cuda.stream(stream):

@@ -4,6 +4,7 @@
 #include <limits>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "problem/errors.hpp"
 
@@ -181,6 +182,18 @@ void Operand::view(dlpack::Tensor const& tensor) {
   }
 }
 
+void Operand::view_exported(dlpack::Tensor tensor) {
+  // CuPy divides the bytes of a stride as an unsigned number, which loses the sign of a negative one.
+  std::vector<std::int64_t> strides;
+  if (in_module(object_, "cupy") && tensor.dtype.bits >= 8) {
+    for (py::handle const bytes : object_.attr("strides")) {
+      strides.push_back(bytes.cast<std::int64_t>() / (tensor.dtype.bits / 8));
+    }
+    tensor.strides = strides.data();
+  }
+  view(tensor);
+}
+
 Operand Operand::import(char const* name, py::handle object, std::optional<std::uintptr_t> stream) {
   Operand operand;
   operand.name_ = name;
@@ -256,13 +269,13 @@ void Operand::import_capsule(std::optional<std::uintptr_t> stream) {
                  std::to_string(managed->version.minor) + ", and cute_py reads version 1",
              "export it with max_version=(1, 0)");
     }
-    view(managed->tensor);
+    view_exported(managed->tensor);
     read_only_ = (managed->flags & dlpack::kReadOnly) != 0;
     PyCapsule_SetName(capsule.ptr(), "used_dltensor_versioned");
     managed_versioned_ = managed;
   } else if (PyCapsule_IsValid(capsule.ptr(), "dltensor")) {
     auto* managed = static_cast<ManagedTensor*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
-    view(managed->tensor);
+    view_exported(managed->tensor);
     read_only_ = in_module(object_, "jax") || in_module(object_, "jaxlib");  // cannot say so, but must not be written to
     PyCapsule_SetName(capsule.ptr(), "used_dltensor");
     managed_ = managed;

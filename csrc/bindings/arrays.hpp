@@ -51,6 +51,7 @@ class Operand {
   Operand() = default;
   Operand(Operand const&) = default;
   void view(dlpack::Tensor const& tensor);
+  void view_exported(dlpack::Tensor tensor);
   void import_capsule(std::optional<std::uintptr_t> stream);
   [[noreturn]] void refuse(std::string const& rule, std::string const& next) const;
 

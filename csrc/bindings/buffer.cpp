@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <type_traits>
+#include <utility>
 
 #include "bindings/dlpack.hpp"
 #include "runtime/cuda.hpp"

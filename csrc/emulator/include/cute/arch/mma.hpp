@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cmath>
+#include <type_traits>
 
 #include <cute/config.hpp>
 #include <cute/numeric/complex.hpp>

@@ -1,0 +1,98 @@
+"""Importing cute_py: NumPy only, quick, beside other libraries in any order, and without a CUDA context."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+
+import pytest
+
+
+def python(code: str, **environment: str) -> str:
+    """Run code in a new interpreter and return what it prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, env={**os.environ, **environment}
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_only_numpy_is_imported() -> None:
+    code = """
+import sys, json, numpy
+before = set(sys.modules)
+import cute_py
+print(json.dumps(sorted({name.partition('.')[0] for name in set(sys.modules) - before})))
+"""
+    third_party = set(json.loads(python(code))) - set(sys.stdlib_module_names)
+    assert third_party == {"cute_py"}
+
+
+def test_import_takes_under_100_ms_beyond_numpy() -> None:
+    code = "import time, numpy; t = time.perf_counter(); import cute_py; print(time.perf_counter() - t)"
+    assert statistics.median(float(python(code)) for _ in range(5)) < 0.1
+
+
+@pytest.mark.parametrize("library", ["torch", "jax", pytest.param("cupy", marks=pytest.mark.gpu)])
+@pytest.mark.parametrize("first", ["cute_py", "library"])
+def test_import_order(library: str, first: str) -> None:
+    imports = [f"import {library}", "import cute_py"]
+    if first == "cute_py":
+        imports.reverse()
+    code = "\n".join([*imports, "import numpy as np", "print(cute_py.gemm(*2 * [np.ones((2, 3), np.float32)])[1, 1])"])
+    assert python(code, XLA_PYTHON_CLIENT_PREALLOCATE="false").strip() == "3.0"
+
+
+def test_a_fork_can_compute() -> None:
+    code = """
+import os, numpy as np, cute_py
+A = np.ones((400, 300), np.float32)
+cute_py.gemm(A, A)
+child = os.fork()
+if child == 0:
+    os._exit(0 if (cute_py.gemm(A, A) == 300).all() else 1)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+"""
+    python(code)
+
+
+def test_many_threads_at_once() -> None:
+    code = """
+import numpy as np, cute_py
+from concurrent.futures import ThreadPoolExecutor
+rng = np.random.default_rng(0)
+A = rng.integers(-4, 5, (130, 70)).astype(np.float32)
+expected = A @ A.T
+def work(i):
+    kernel = list(cute_py.kernels().families())[i % 6]
+    device = 'cpu' if kernel in ('cpu', 'reference') else 'emulator'
+    return np.array_equal(cute_py.gemm(A, A, kernel=kernel, device=device), expected)
+with ThreadPoolExecutor(8) as pool:
+    assert all(pool.map(work, range(96)))
+"""
+    python(code)
+
+
+@pytest.mark.gpu
+def test_import_makes_no_cuda_context() -> None:
+    code = """
+import ctypes, cute_py
+assert cute_py.cuda_available()
+cuda = ctypes.CDLL('libcuda.so.1')
+assert cuda.cuInit(0) == 0
+active, flags = ctypes.c_int(), ctypes.c_uint()
+assert cuda.cuDevicePrimaryCtxGetState(0, ctypes.byref(flags), ctypes.byref(active)) == 0
+assert active.value == 0, 'a context is active'
+"""
+    python(code)
+
+
+def test_only_the_entry_point_is_exported() -> None:
+    """Other symbols could be mixed up with those of other libraries in the process."""
+    from cute_py import _core
+
+    table = subprocess.run(["nm", "-D", "--defined-only", _core.__file__], capture_output=True, text=True, check=True).stdout
+    assert [line.split()[-1] for line in table.splitlines()] == ["PyInit__core"]
