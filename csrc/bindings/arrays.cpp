@@ -200,7 +200,10 @@ Operand Operand::import(char const* name, py::handle object, std::optional<std::
   operand.object_ = object;
 
   if (auto const* api = exchange_api(object)) {
-    if (py::hasattr(object, "requires_grad") && object.attr("requires_grad").cast<bool>()) {
+    static PyObject* const requires_grad = PyUnicode_InternFromString("requires_grad");
+    auto const flag = py::reinterpret_steal<py::object>(PyObject_GetAttr(object.ptr(), requires_grad));
+    if (!flag) PyErr_Clear();
+    if (flag && flag.is(py::bool_(true))) {
       operand.refuse(std::string(name) + " requires grad, and cute_py records no gradients",
                      "pass " + std::string(name) + ".detach()");
     }

@@ -6,7 +6,8 @@
 
 #include "problem/entry.hpp"
 
-// How one operand of a GEMM, A (M,K) or B (N,K), travels from global to shared memory. "MN" stands for M in A and N in B.
+// How one operand of a GEMM, A (M,K) or B (N,K), travels from global to shared memory and is read from there. "MN" stands
+// for M in A and N in B.
 namespace cute_py::catalogue {
 
 // Elements of padding between the columns of a transposed shared-memory tile. Four floats keep a column 16-byte aligned
@@ -55,6 +56,16 @@ struct VectorCopy<Major::k, Atom> {
       Atom{}, cute::Layout<cute::Shape<cute::_128, cute::_2>, cute::Stride<cute::_2, cute::_1>>{},
       cute::Layout<cute::Shape<cute::_1, cute::_4>>{}));
 };
+
+// 16x16 threads, 8x8 results each. A warp is 8x4 threads and the permutation gives a thread four neighbouring rows and
+// columns, so that it reads shared memory in 16-byte vectors, 8 different ones of A and 4 of B per warp.
+template <class TC, class TA, class TB>
+using VectorMma = decltype(cute::make_tiled_mma(
+    cute::UniversalFMA<TC, TA, TB>{},
+    cute::Layout<cute::Shape<cute::Shape<cute::_8, cute::_2>, cute::Shape<cute::_4, cute::_4>, cute::_1>,
+                 cute::Stride<cute::Stride<cute::_1, cute::_32>, cute::Stride<cute::_8, cute::_64>, cute::_0>>{},
+    cute::Tile<cute::Layout<cute::Shape<cute::_16, cute::_4>, cute::Stride<cute::_4, cute::_1>>,
+               cute::Layout<cute::Shape<cute::_16, cute::_4>, cute::Stride<cute::_4, cute::_1>>, cute::_1>{}));
 
 // Strides of an operand in global memory. A predicated kernel takes any strides, so both are run-time values; the other
 // kernels know which one is 1. Strides are 64-bit: an operand may span more than 2^31 elements.

@@ -4,8 +4,11 @@
 
 namespace cute_py::catalogue {
 
-// The tile, the copies and the math of sgemm_2; the kernel overlaps them instead of taking turns.
+// The tile and the copies of sgemm_2, and a TiledMMA that reads shared memory in vectors: with fragments in registers,
+// wide reads pay.
 template <Major major_a, Major major_b, bool predicated_>
-struct SgemmSm70 : Sgemm2<major_a, major_b, predicated_> {};
+struct SgemmSm70 : Sgemm2<major_a, major_b, predicated_> {
+  using TiledMma = VectorMma<float, float, float>;
+};
 
 }  // namespace cute_py::catalogue

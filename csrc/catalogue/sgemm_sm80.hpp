@@ -29,14 +29,7 @@ struct SgemmSm80 {
   using TiledCopyA = GmemCopy<major_a>;
   using TiledCopyB = GmemCopy<major_b>;
 
-  // A warp is 8x4 threads and the permutation gives each thread four neighbouring rows and columns, so that it reads
-  // shared memory in 16-byte vectors, 8 different ones of A and 4 of B per warp.
-  using TiledMma = decltype(cute::make_tiled_mma(
-      cute::UniversalFMA<TC, TA, TB>{},
-      cute::Layout<cute::Shape<cute::Shape<cute::_8, cute::_2>, cute::Shape<cute::_4, cute::_4>, cute::_1>,
-                   cute::Stride<cute::Stride<cute::_1, cute::_32>, cute::Stride<cute::_8, cute::_64>, cute::_0>>{},
-      cute::Tile<cute::Layout<cute::Shape<cute::_16, cute::_4>, cute::Stride<cute::_4, cute::_1>>,
-                 cute::Layout<cute::Shape<cute::_16, cute::_4>, cute::Stride<cute::_4, cute::_1>>, cute::_1>{}));
+  using TiledMma = VectorMma<TC, TA, TB>;
 
   template <Major major>
   using StagedSmemLayout =
@@ -56,6 +49,7 @@ struct SgemmSm80 {
   using StrideC = typename GmemStride<Major::mn, predicated_>::type;
 
   static constexpr int threads = decltype(cute::size(TiledMma{}))::value;
+  static constexpr int ctas_per_multiprocessor = 2;  // the compiler keeps to registers for as many
   static constexpr bool predicated = predicated_;
   static constexpr int alignment_bytes = predicated ? sizeof(float) : sizeof(cute::uint128_t);
 };

@@ -1,5 +1,6 @@
 #include "dispatch/select.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
@@ -123,16 +124,18 @@ Choice select(Problem const& problem, Target target, DeviceInfo const& device, s
     choice.problem = transposed(choice.problem);
   }
 
+  // From the most preferred on, so that the usual problem is decided by the first entry that fits.
   int best = 0;
-  for (Entry const* entry : registry) {
+  for (std::size_t i = registry.count; i-- > 0;) {
+    Entry const* const entry = registry.first[i];
     Traits const& traits = entry->traits;
     if (traits.target != target || !matches(traits, name)) continue;
-    if (refusals(traits, choice.problem, device) != kNone) continue;
     int const mismatched = runs_gpu_code(traits) ? mismatched_majors(traits, choice.problem) : 0;
-    if (choice.entry == nullptr || mismatched <= best) {
-      choice.entry = entry;
-      best = mismatched;
-    }
+    if (choice.entry != nullptr && mismatched >= best) continue;
+    if (refusals(traits, choice.problem, device) != kNone) continue;
+    choice.entry = entry;
+    best = mismatched;
+    if (best == 0) break;
   }
   return choice;
 }

@@ -17,9 +17,9 @@
 
 #include "problem/parallel.hpp"
 
-namespace cute_py::kernels {
+namespace cute_py::kernels::cutlass_scheduled {
 alignas(128) __thread unsigned char shared_memory[emulator::kSharedMemoryBytes];
-}
+}  // namespace cute_py::kernels::cutlass_scheduled
 
 namespace cute_py::emulator {
 namespace {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <stdexcept>
 
+#include "kernels/namespace.hpp"
 #include "problem/entry.hpp"
 
 // One CTA on the host. Its threads are fibers of one operating-system thread, a barrier is a switch to the next fiber, and
@@ -43,6 +44,6 @@ void async_wait(int groups_left_pending);
 }  // namespace cute_py::emulator
 
 // In the namespace of the kernels, where their `extern __shared__` declarations look for it.
-namespace cute_py::kernels {
+namespace cute_py::kernels::cutlass_scheduled {
 extern __thread unsigned char shared_memory[];
-}
+}  // namespace cute_py::kernels::cutlass_scheduled

@@ -11,12 +11,13 @@
 #include <cute/tensor.hpp>
 
 #include "kernels/epilogue.cuh"
+#include "kernels/namespace.hpp"
 #include "kernels/predication.cuh"
 
-namespace cute_py::kernels {
+namespace cute_py::kernels::cutlass_scheduled {
 
 template <class Config, class ProblemShape, class AStride, class BStride, class CStride>
-static __global__ __launch_bounds__(Config::threads)
+static __global__ __launch_bounds__(Config::threads, Config::ctas_per_multiprocessor)
 void sgemm_1(ProblemShape shape_MNK,
              typename Config::TA const* A, AStride dA,
              typename Config::TB const* B, BStride dB,
@@ -129,4 +130,4 @@ void sgemm_1(ProblemShape shape_MNK,
   }
 }
 
-}  // namespace cute_py::kernels
+}  // namespace cute_py::kernels::cutlass_scheduled

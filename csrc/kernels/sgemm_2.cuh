@@ -12,12 +12,13 @@
 #include <cute/tensor.hpp>
 
 #include "kernels/epilogue.cuh"
+#include "kernels/namespace.hpp"
 #include "kernels/predication.cuh"
 
-namespace cute_py::kernels {
+namespace cute_py::kernels::cutlass_scheduled {
 
 template <class Config, class ProblemShape, class AStride, class BStride, class CStride>
-static __global__ __launch_bounds__(Config::threads)
+static __global__ __launch_bounds__(Config::threads, Config::ctas_per_multiprocessor)
 void sgemm_2(ProblemShape shape_MNK,
              typename Config::TA const* A, AStride dA,
              typename Config::TB const* B, BStride dB,
@@ -128,9 +129,9 @@ void sgemm_2(ProblemShape shape_MNK,
 
     __syncthreads();  // this tile, written by all threads, becomes visible to all threads
 
-    if (k_tile + 1 < k_tile_max) {
-      load_tile(k_tile + 1);
-    }
+    // The last tile is loaded once more rather than not: behind a branch, the loads would be scheduled after the math.
+    load_tile(k_tile + 1 < k_tile_max ? k_tile + 1 : k_tile);
+
     gemm(mma, tCsA, tCsB, tCrC);                                                                        // (MMA,MMA_M,MMA_N)
   }
 
@@ -142,4 +143,4 @@ void sgemm_2(ProblemShape shape_MNK,
   }
 }
 
-}  // namespace cute_py::kernels
+}  // namespace cute_py::kernels::cutlass_scheduled

@@ -1,7 +1,8 @@
 // C(m,n) = alpha * sum_k A(m,k) * B(n,k) + beta * C(m,n)
 //
 // After:     the third kernel of the CuTe tutorial: two pipelines, gmem -> registers -> smem one tile ahead, and
-//            smem -> registers one k-block ahead. Differs in predicated tails, and in a Config
+//            smem -> registers one k-block ahead. Differs in predicated tails, in a Config, and in a TiledMMA whose threads
+//            own neighbouring elements, so that they read shared memory in 16-byte vectors
 // Requires:  any M, N, K >= 0. Not predicated: extents are multiples of the tile, unit strides as in the Config, 16-byte
 //            aligned pointers and leading dimensions
 // Numerics:  fp32 fused multiply-add, k ascending, one accumulator per element of C; bitwise repeatable
@@ -12,12 +13,13 @@
 #include <cute/tensor.hpp>
 
 #include "kernels/epilogue.cuh"
+#include "kernels/namespace.hpp"
 #include "kernels/predication.cuh"
 
-namespace cute_py::kernels {
+namespace cute_py::kernels::cutlass_scheduled {
 
 template <class Config, class ProblemShape, class AStride, class BStride, class CStride>
-static __global__ __launch_bounds__(Config::threads)
+static __global__ __launch_bounds__(Config::threads, Config::ctas_per_multiprocessor)
 void sgemm_sm70(ProblemShape shape_MNK,
                 typename Config::TA const* A, AStride dA,
                 typename Config::TB const* B, BStride dB,
@@ -133,10 +135,11 @@ void sgemm_sm70(ProblemShape shape_MNK,
 
   // Main loop: while k-block k is multiplied, k-block k+1 is on its way from shared memory and tile k_tile+1 from global
   for (int k_tile = 0; k_tile < k_tile_max; ++k_tile) {
-    bool const more = k_tile + 1 < k_tile_max;
+    // The last tile is loaded once more rather than not: behind a branch, the loads would be scheduled after the math.
+    int const k_tile_next = k_tile + 1 < k_tile_max ? k_tile + 1 : k_tile;
     CUTE_UNROLL
     for (int k_block = 0; k_block < k_block_max; ++k_block) {
-      if (k_block == k_block_max - 1 && more) {
+      if (k_block == k_block_max - 1) {
         __syncthreads();  // all threads have read the last k-block of this tile before any thread overwrites it
 
         copy(tArA, tAsA);
@@ -149,8 +152,8 @@ void sgemm_sm70(ProblemShape shape_MNK,
       copy(tCsA(_,_,k_block_next), tCrA(_,_,k_block_next));
       copy(tCsB(_,_,k_block_next), tCrB(_,_,k_block_next));
 
-      if (k_block == 0 && more) {
-        load_tile(k_tile + 1);
+      if (k_block == 0) {
+        load_tile(k_tile_next);
       }
       gemm(mma, tCrA(_,_,k_block), tCrB(_,_,k_block), tCrC);                                            // (MMA,MMA_M,MMA_N)
     }
@@ -160,8 +163,8 @@ void sgemm_sm70(ProblemShape shape_MNK,
   if constexpr (Config::predicated) {
     store_inside(alpha, tCrC, tCcC, shape_MN, beta, tCgC);
   } else {
-    store(alpha, tCrC, beta, tCgC);
+    store_vectors(alpha, tCrC, beta, tCgC);
   }
 }
 
-}  // namespace cute_py::kernels
+}  // namespace cute_py::kernels::cutlass_scheduled

@@ -7,7 +7,7 @@ from cute_py.errors import OperandError
 
 __all__ = ["get_num_threads", "set_num_threads"]
 
-_num_threads: int | None = None  # None: as many as this process may use
+_num_threads = _core.host_processors()
 
 
 def set_num_threads(threads: int | None) -> None:
@@ -18,9 +18,9 @@ def set_num_threads(threads: int | None) -> None:
     global _num_threads
     if threads is not None and threads < 1:
         raise OperandError(f"threads is at least 1, got {threads}")
-    _num_threads = threads
+    _num_threads = _core.host_processors() if threads is None else threads
 
 
 def get_num_threads() -> int:
     """Return how many threads a call on host arrays may use."""
-    return _core.host_processors() if _num_threads is None else _num_threads
+    return _num_threads
