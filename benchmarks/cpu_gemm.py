@@ -33,8 +33,9 @@ def main() -> None:
     if "CUTE_PY_BENCHMARK_CHILD" not in os.environ:
         restart(options.threads)
 
-    import cute_py
     import numpy as np
+
+    import cute_py
     from cute_py.testing import check_gemm
 
     def times(calls: list[Callable[[], Any]], repeats: int) -> list[float]:

@@ -16,10 +16,16 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-import cute_py
 import torch
 
-LAYOUTS = {"nt": (True, True), "tn": (False, False), "nn": (True, False), "tt": (False, True)}  # is mode 0 the unit mode?
+import cute_py
+
+LAYOUTS = {
+    "nt": (True, True),
+    "tn": (False, False),
+    "nn": (True, False),
+    "tt": (False, True),
+}  # is mode 0 the unit mode?
 CACHE_BYTES = 60 * 2**20
 
 
@@ -47,7 +53,10 @@ def verify(C: torch.Tensor, A: torch.Tensor, B: torch.Tensor, name: str) -> None
 
 def time_in_turns(calls: list[Callable[[], Any]], repeats: int, flush: torch.Tensor | None) -> list[float]:
     """Return the median seconds of each call; the calls alternate."""
-    events = [[(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)) for _ in range(repeats)] for _ in calls]
+    events = [
+        [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)) for _ in range(repeats)]
+        for _ in calls
+    ]
     for call in calls:
         call()
     torch.cuda.synchronize()
@@ -65,7 +74,9 @@ def time_in_turns(calls: list[Callable[[], Any]], repeats: int, flush: torch.Ten
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--sizes", type=int, nargs="+", default=[1024, 4096, 8192], help="M = N = K")
-    parser.add_argument("--kernels", nargs="+", default=[k for k in cute_py.kernels().families() if k.startswith("sgemm")])
+    parser.add_argument(
+        "--kernels", nargs="+", default=[k for k in cute_py.kernels().families() if k.startswith("sgemm")]
+    )
     parser.add_argument("--repeats", type=int, default=15)
     parser.add_argument("-o", "--output", help="write the table as JSON")
     options = parser.parse_args()
@@ -76,7 +87,10 @@ def main() -> None:
     print(f"{torch.cuda.get_device_name()}, float32, TFLOP/s and (ratio to cuBLAS)")
     print(f"{'M,N,K':<16} {'layout':<7}{'cuBLAS':>8}" + "".join(f"{k:>20}" for k in options.kernels))
     for size in options.sizes:
-        for label, (m, n, k) in {str(size): (size, size, size), f"{size} ragged": (size - 1, size + 1, size - 3)}.items():
+        for label, (m, n, k) in {
+            str(size): (size, size, size),
+            f"{size} ragged": (size - 1, size + 1, size - 3),
+        }.items():
             for layout, (a_first, b_first) in LAYOUTS.items():
                 A, B = matrix(m, k, a_first), matrix(n, k, b_first)
                 C = torch.empty(n, m, device="cuda").T
@@ -88,7 +102,9 @@ def main() -> None:
                     function(A, B, C, kernel=kernel)
                     verify(C, A, B, f"{kernel} {layout} {label}")
 
-                    def ours(function: Any = function, kernel: str = kernel, A: Any = A, B: Any = B, C: Any = C) -> None:
+                    def ours(
+                        function: Any = function, kernel: str = kernel, A: Any = A, B: Any = B, C: Any = C
+                    ) -> None:
                         function(A, B, C, kernel=kernel)
 
                     def cublas(A: Any = A, B: Any = B, C: Any = C) -> None:
@@ -97,8 +113,11 @@ def main() -> None:
                     seconds, seconds_cublas = time_in_turns([ours, cublas], options.repeats, flush)
                     flops = 2 * m * n * k
                     row = {
-                        "size": label, "layout": layout, "kernel": kernel,
-                        "tflops": flops / seconds / 1e12, "tflops_cublas": flops / seconds_cublas / 1e12,
+                        "size": label,
+                        "layout": layout,
+                        "kernel": kernel,
+                        "tflops": flops / seconds / 1e12,
+                        "tflops_cublas": flops / seconds_cublas / 1e12,
                     }
                     rows.append(row)
                     if position == 0:

@@ -14,8 +14,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import cute_py
 import numpy as np
+
+import cute_py
 
 
 def microseconds(call: Callable[[], Any], synchronize: Callable[[], Any], batch: int = 200, batches: int = 50) -> float:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import cute_py
 import numpy as np
 import pytest
+
+import cute_py
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

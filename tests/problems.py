@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import cute_py
 import numpy as np
 import pytest
+
+import cute_py
 from cute_py import Kernel
 from cute_py.testing import strided_array
 
@@ -17,7 +18,9 @@ FUNCTIONS = {"nt": "sgemm_nt", "tn": "sgemm_tn", "nn": "sgemm_nn", "tt": "sgemm_
 def variants_on_targets() -> list[Any]:
     """Every variant of the registry on every target, the GPU's marked so."""
     return [
-        pytest.param(variant, target, id=f"{variant.name}-{target}", marks=[pytest.mark.gpu] if target == "cuda" else [])
+        pytest.param(
+            variant, target, id=f"{variant.name}-{target}", marks=[pytest.mark.gpu] if target == "cuda" else []
+        )
         for variant in cute_py.kernels().values()
         for target in (variant.targets if "emulator" not in variant.targets else ("emulator", "cuda"))
     ]

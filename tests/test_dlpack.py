@@ -7,9 +7,10 @@ import gc
 import sys
 from typing import Any
 
-import cute_py
 import numpy as np
 import pytest
+
+import cute_py
 from cute_py import OperandError
 
 

@@ -10,9 +10,10 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-import cute_py
 import numpy as np
 import pytest
+
+import cute_py
 from cute_py import EmulatorOptions
 from problems import make_case
 
@@ -21,7 +22,9 @@ KERNELS = sorted(path.stem for path in (ROOT / "csrc" / "kernels").glob("sgemm_*
 CONFIGS = {"sgemm_1": "Sgemm1", "sgemm_2": "Sgemm2", "sgemm_sm70": "SgemmSm70", "sgemm_sm80": "SgemmSm80"}
 
 
-@pytest.mark.parametrize("variant", [v for v in cute_py.kernels().values() if "emulator" in v.targets], ids=lambda v: v.name)
+@pytest.mark.parametrize(
+    "variant", [v for v in cute_py.kernels().values() if "emulator" in v.targets], ids=lambda v: v.name
+)
 def test_the_order_of_threads_does_not_matter(variant: cute_py.Kernel, rng: np.random.Generator) -> None:
     m, n, k = variant.tile if not variant.predicated else (129, 30, 19)
     case = make_case(rng, (m, n, 5 * k), variant.layout)
@@ -87,7 +90,9 @@ def cuda_headers() -> Path:
     if nvcc := shutil.which("nvcc"):
         candidates.insert(0, Path(nvcc).resolve().parents[1] / "include")
     if spec := importlib.util.find_spec("nvidia"):
-        candidates += [path for place in spec.submodule_search_locations or [] for path in Path(place).glob("cu*/include")]
+        candidates += [
+            path for place in spec.submodule_search_locations or [] for path in Path(place).glob("cu*/include")
+        ]
     for path in candidates:
         if (path / "cuda_runtime.h").exists() and (path / "cccl").exists():
             return path
@@ -151,9 +156,14 @@ int main() {
 }
 """)
     program = tmp_path / "divergent"
-    command = ["g++", "-std=c++17", f"-I{ROOT / 'csrc'}", str(source), str(ROOT / "csrc" / "emulator" / "cta.cpp"), "-pthread"]
+    command = [
+        "g++",
+        "-std=c++17",
+        f"-I{ROOT / 'csrc'}",
+        str(source),
+        str(ROOT / "csrc" / "emulator" / "cta.cpp"),
+        "-pthread",
+    ]
     subprocess.run([*command, "-o", str(program)], check=True)
     output = subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout
     assert "25 of 32 threads left the kernel while the others wait at a barrier" in output
-
-

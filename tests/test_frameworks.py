@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
-import cute_py
 import numpy as np
 import pytest
+
+import cute_py
 from cute_py import OperandError
 from cute_py.testing import gemm_reference
 
@@ -129,7 +130,9 @@ def test_cupy(operands: tuple[np.ndarray, np.ndarray], cupy: Any) -> None:
     C = cute_py.sgemm_tn(A, B)
     assert C.flags.f_contiguous
     np.testing.assert_array_equal(C.get(), expected)
-    np.testing.assert_array_equal(cute_py.gemm(A[::-1], B[:, ::-1]).get(), gemm_reference(operands[0][::-1], operands[1][:, ::-1]))
+    np.testing.assert_array_equal(
+        cute_py.gemm(A[::-1], B[:, ::-1]).get(), gemm_reference(operands[0][::-1], operands[1][:, ::-1])
+    )
 
 
 @pytest.mark.gpu

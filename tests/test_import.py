@@ -94,5 +94,7 @@ def test_only_the_entry_point_is_exported() -> None:
     """Other symbols could be mixed up with those of other libraries in the process."""
     from cute_py import _core
 
-    table = subprocess.run(["nm", "-D", "--defined-only", _core.__file__], capture_output=True, text=True, check=True).stdout
+    table = subprocess.run(
+        ["nm", "-D", "--defined-only", _core.__file__], capture_output=True, text=True, check=True
+    ).stdout
     assert [line.split()[-1] for line in table.splitlines()] == ["PyInit__core"]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 
-import cute_py
 import numpy as np
 import pytest
+
+import cute_py
 from cute_py import Kernel
 from cute_py.testing import check_gemm, error_ratio, gemm_reference, strided_array
 from problems import FUNCTIONS, edge_extents, make_case, variants_on_targets
@@ -82,7 +83,9 @@ def test_alpha_and_beta_decide_what_is_read(variant: Kernel, target: str, rng: n
 
 
 @on_every_variant
-def test_nan_and_infinity_reach_their_row_or_column_only(variant: Kernel, target: str, rng: np.random.Generator) -> None:
+def test_nan_and_infinity_reach_their_row_or_column_only(
+    variant: Kernel, target: str, rng: np.random.Generator
+) -> None:
     m, n, k = variant.tile if not variant.predicated else (130, 9, 17)
     k = min(k, 16)
     for i, p in ((0, 0), (m - 1, k - 1), (m // 2, k // 2)):
@@ -102,9 +105,7 @@ def test_nan_and_infinity_reach_their_row_or_column_only(variant: Kernel, target
         assert np.isfinite(np.delete(C, j, 1)).all()
 
 
-@pytest.mark.parametrize(
-    ("variant", "target"), [v for v in variants_on_targets() if v.values[0].predicated]
-)
+@pytest.mark.parametrize(("variant", "target"), [v for v in variants_on_targets() if v.values[0].predicated])
 def test_predicated_variants_take_any_layout_stride_and_pointer(
     variant: Kernel, target: str, rng: np.random.Generator
 ) -> None:
@@ -119,7 +120,9 @@ def test_predicated_variants_take_any_layout_stride_and_pointer(
         "hankel": lambda r, c: (1, 1),
     }
     integers = rng.integers(-8, 9, 100).astype(np.float32)
-    for (a_kind, b_kind), offset in zip(itertools.product(strides, strides), itertools.cycle((0, 1, 2, 3)), strict=False):
+    for (a_kind, b_kind), offset in zip(
+        itertools.product(strides, strides), itertools.cycle((0, 1, 2, 3)), strict=False
+    ):
 
         def operand(kind: str, rows: int, columns: int, offset: int = offset) -> np.ndarray:
             layout = strides[kind](rows, columns)
@@ -159,7 +162,9 @@ def test_auto_is_right_for_every_extent(layout: str, target: str, rng: np.random
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("variant", [v for v in cute_py.kernels().values() if "emulator" in v.targets], ids=lambda v: v.name)
+@pytest.mark.parametrize(
+    "variant", [v for v in cute_py.kernels().values() if "emulator" in v.targets], ids=lambda v: v.name
+)
 def test_the_emulator_gives_the_bits_of_the_gpu(variant: Kernel, rng: np.random.Generator) -> None:
     m, n, k = variant.tile if not variant.predicated else (131, 35, 50)
     case = make_case(rng, (m, n, 3 * k), layout_of(variant), alpha=1.7, beta=-0.3)

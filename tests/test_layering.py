@@ -50,7 +50,9 @@ def csrc_violations(csrc: Path) -> list[str]:
                 if "@" not in header and target != layer and target not in CSRC[layer]:
                     violations.append(where)
                 continue
-            violations += [where for pattern, allowed in OUTSIDE.items() if re.match(pattern, header) and layer not in allowed]
+            violations += [
+                where for pattern, allowed in OUTSIDE.items() if re.match(pattern, header) and layer not in allowed
+            ]
     return violations
 
 
@@ -106,7 +108,9 @@ def test_a_planted_upward_include_is_found(tmp_path: Path, file: str, line: str)
     assert csrc_violations(csrc)
 
 
-@pytest.mark.parametrize("line", ["from cute_py.testing import verify", "import cute_py.cli", "from cute_py import testing"])
+@pytest.mark.parametrize(
+    "line", ["from cute_py.testing import verify", "import cute_py.cli", "from cute_py import testing"]
+)
 def test_a_planted_upward_import_is_found(tmp_path: Path, line: str) -> None:
     package = tmp_path / "cute_py"
     shutil.copytree(ROOT / "python" / "cute_py", package)

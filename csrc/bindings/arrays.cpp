@@ -23,8 +23,9 @@ std::uintptr_t dlpack_stream(std::uintptr_t stream) { return stream == 0 ? 1 : s
 
 // The exchange interface of an object's type, or null. Looked up once per type; a type that has one is kept alive.
 dlpack::ExchangeApi const* exchange_api(py::handle object) {
-  static auto* const known = new std::unordered_map<PyTypeObject*, dlpack::ExchangeApi const*>;  // never destroyed: types
-                                                                                                  // outlive the module
+  static auto* const known =
+      new std::unordered_map<PyTypeObject*, dlpack::ExchangeApi const*>;  // never destroyed: types
+                                                                          // outlive the module
   PyTypeObject* const type = Py_TYPE(object.ptr());
   if (auto const found = known->find(type); found != known->end()) return found->second;
 
@@ -48,13 +49,25 @@ dlpack::ExchangeApi const* exchange_api(py::handle object) {
 std::string dtype_text(dlpack::DataType const& dtype) {
   char const* kind = "unknown";
   switch (dtype.code) {
-    case dlpack::kInt: kind = "int"; break;
-    case dlpack::kUInt: kind = "uint"; break;
-    case dlpack::kFloat: kind = "float"; break;
-    case dlpack::kBfloat: kind = "bfloat"; break;
-    case dlpack::kComplex: kind = "complex"; break;
-    case dlpack::kBool: return "bool";
-    default: break;
+    case dlpack::kInt:
+      kind = "int";
+      break;
+    case dlpack::kUInt:
+      kind = "uint";
+      break;
+    case dlpack::kFloat:
+      kind = "float";
+      break;
+    case dlpack::kBfloat:
+      kind = "bfloat";
+      break;
+    case dlpack::kComplex:
+      kind = "complex";
+      break;
+    case dlpack::kBool:
+      return "bool";
+    default:
+      break;
   }
   std::string text = kind + std::to_string(dtype.bits);
   if (dtype.lanes != 1) text += "x" + std::to_string(dtype.lanes);
@@ -63,11 +76,16 @@ std::string dtype_text(dlpack::DataType const& dtype) {
 
 std::string device_text(dlpack::Device const& device) {
   switch (device.type) {
-    case dlpack::kCpu: return "cpu";
-    case dlpack::kCudaHost: return "cpu (pinned)";
-    case dlpack::kCuda: return "cuda:" + std::to_string(device.id);
-    case dlpack::kCudaManaged: return "cuda:" + std::to_string(device.id) + " (managed)";
-    default: return "DLPack device type " + std::to_string(device.type);
+    case dlpack::kCpu:
+      return "cpu";
+    case dlpack::kCudaHost:
+      return "cpu (pinned)";
+    case dlpack::kCuda:
+      return "cuda:" + std::to_string(device.id);
+    case dlpack::kCudaManaged:
+      return "cuda:" + std::to_string(device.id) + " (managed)";
+    default:
+      return "DLPack device type " + std::to_string(device.type);
   }
 }
 
@@ -140,7 +158,8 @@ void Operand::view(dlpack::Tensor const& tensor) {
     refuse(std::string(name_) + " is on " + device_text(device_) + "; operands are on a CPU or on an NVIDIA GPU",
            "move it to one of these");
   }
-  if (rank_ < 0 || rank_ > 64) refuse(std::string(name_) + " claims to have rank " + std::to_string(rank_), "check its producer");
+  if (rank_ < 0 || rank_ > 64)
+    refuse(std::string(name_) + " claims to have rank " + std::to_string(rank_), "check its producer");
 
   std::int64_t compact[64];
   if (tensor.strides == nullptr) {
@@ -159,15 +178,18 @@ void Operand::view(dlpack::Tensor const& tensor) {
   bool too_long = false;
   for (int i = 0; i < rank_; ++i) {
     auto const extent = tensor.shape[i];
-    if (extent < 0) refuse(std::string(name_) + " claims to have extent " + std::to_string(extent), "check its producer");
+    if (extent < 0)
+      refuse(std::string(name_) + " claims to have extent " + std::to_string(extent), "check its producer");
     empty = empty || extent == 0;
     __int128 const step = strides[i];
-    reach += static_cast<unsigned __int128>(extent > 0 ? extent - 1 : 0) * static_cast<unsigned __int128>(step < 0 ? -step : step);
+    reach += static_cast<unsigned __int128>(extent > 0 ? extent - 1 : 0) *
+             static_cast<unsigned __int128>(step < 0 ? -step : step);
     too_long = too_long || reach > kMostElements;
     reach = std::min(reach, kMostElements);
   }
   if (!empty && too_long) {
-    refuse(std::string(name_) + " has a layout that spans more than any memory, " + layout_text(rank_, tensor.shape, strides),
+    refuse(std::string(name_) + " has a layout that spans more than any memory, " +
+               layout_text(rank_, tensor.shape, strides),
            "check its producer");
   }
 
@@ -224,7 +246,8 @@ Operand Operand::import(char const* name, py::handle object, std::optional<std::
   if (!py::hasattr(object, "__dlpack__") || !py::hasattr(object, "__dlpack_device__")) {
     operand.refuse(std::string(name) + " is a " + type_name(object) + ", not an array",
                    "pass an array of NumPy, CuPy, PyTorch, JAX or any other library with __dlpack__; "
-                   "numpy.asarray(" + std::string(name) + ") makes one");
+                   "numpy.asarray(" +
+                       std::string(name) + ") makes one");
   }
   operand.import_capsule(stream);
   return operand;
@@ -279,7 +302,8 @@ void Operand::import_capsule(std::optional<std::uintptr_t> stream) {
   } else if (PyCapsule_IsValid(capsule.ptr(), "dltensor")) {
     auto* managed = static_cast<ManagedTensor*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
     view_exported(managed->tensor);
-    read_only_ = in_module(object_, "jax") || in_module(object_, "jaxlib");  // cannot say so, but must not be written to
+    read_only_ =
+        in_module(object_, "jax") || in_module(object_, "jaxlib");  // cannot say so, but must not be written to
     PyCapsule_SetName(capsule.ptr(), "used_dltensor");
     managed_ = managed;
   } else {

@@ -17,8 +17,8 @@ namespace py = pybind11;
 // An operand as its library describes it. Nothing is copied; the caller's object outlives it.
 class Operand {
  public:
-  // Imports `object`. `stream` is where the kernel will run, if that is decided; otherwise the library's current stream.
-  // Throws OperandError, naming the operand, for anything that is no array in memory that we can reach.
+  // Imports `object`. `stream` is where the kernel will run, if that is decided; otherwise the library's current
+  // stream. Throws OperandError, naming the operand, for anything that is no array in memory that we can reach.
   static Operand import(char const* name, py::handle object, std::optional<std::uintptr_t> stream);
 
   Operand(Operand&& other) noexcept;
@@ -34,8 +34,8 @@ class Operand {
   bool is_float32() const;
   bool read_only() const { return read_only_; }
 
-  // Of an operand on a GPU: the stream that its producer's work is ordered with, and whether the producer might reuse the
-  // memory before a kernel on that stream is done with it. PyTorch and CuPy order their memory by streams.
+  // Of an operand on a GPU: the stream that its producer's work is ordered with, and whether the producer might reuse
+  // the memory before a kernel on that stream is done with it. PyTorch and CuPy order their memory by streams.
   std::uintptr_t stream() const { return stream_; }
   bool must_wait() const { return must_wait_; }
 

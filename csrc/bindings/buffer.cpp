@@ -66,12 +66,11 @@ std::pair<int, int> Buffer::device() const { return {dlpack::kCuda, device_}; }
 
 py::capsule Buffer::export_capsule(py::object self, py::object max_version) {
   auto& buffer = self.cast<Buffer&>();
-  dlpack::Tensor const tensor{buffer.data_,  {dlpack::kCuda, buffer.device_}, 2, {dlpack::kFloat, 32, 1},
-                              buffer.shape_, buffer.stride_,                  0};
+  dlpack::Tensor const tensor{
+      buffer.data_, {dlpack::kCuda, buffer.device_}, 2, {dlpack::kFloat, 32, 1}, buffer.shape_, buffer.stride_, 0};
   if (max_version.is_none()) {
-    return make_capsule<dlpack::ManagedTensor>(self, tensor, "dltensor", [](PyObject* capsule) {
-      drop_capsule<dlpack::ManagedTensor>(capsule, "dltensor");
-    });
+    return make_capsule<dlpack::ManagedTensor>(
+        self, tensor, "dltensor", [](PyObject* capsule) { drop_capsule<dlpack::ManagedTensor>(capsule, "dltensor"); });
   }
   return make_capsule<dlpack::ManagedTensorVersioned>(self, tensor, "dltensor_versioned", [](PyObject* capsule) {
     drop_capsule<dlpack::ManagedTensorVersioned>(capsule, "dltensor_versioned");

@@ -10,8 +10,8 @@ namespace cute_py::bindings {
 
 namespace py = pybind11;
 
-// A float32 matrix in GPU memory of our own, exported through DLPack: what becomes a result for a library that has no way
-// to give us memory to write to.
+// A float32 matrix in GPU memory of our own, exported through DLPack: what becomes a result for a library that has no
+// way to give us memory to write to.
 class Buffer {
  public:
   Buffer(int device, std::int64_t rows, std::int64_t columns, bool row_major);
@@ -22,8 +22,8 @@ class Buffer {
   void* data() const { return data_; }
   std::pair<int, int> device() const;
 
-  // The memory is shared; the capsule keeps `self` alive. A Buffer is only handed out once its contents are complete, so
-  // there is no stream to wait for.
+  // The memory is shared; the capsule keeps `self` alive. A Buffer is only handed out once its contents are complete,
+  // so there is no stream to wait for.
   static py::capsule export_capsule(py::object self, py::object max_version);
 
  private:

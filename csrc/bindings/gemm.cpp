@@ -27,11 +27,11 @@ struct Call {
   std::string_view layout;    // "nt", ...: the strides that this function insists on; "" for any
   py::handle a;
   py::handle b;
-  py::handle c;               // None: allocate
+  py::handle c;  // None: allocate
   float alpha;
   float beta;
-  std::string_view kernel;    // "auto", a kernel or a variant
-  std::string_view device;    // "", "cpu", "emulator", "cuda" or "cuda:1"
+  std::string_view kernel;  // "auto", a kernel or a variant
+  std::string_view device;  // "", "cpu", "emulator", "cuda" or "cuda:1"
   py::handle stream;
   Execution execution;
 };
@@ -106,8 +106,9 @@ void require_matrices(Call const& call, Operand const& a, Operand const& b) {
   std::string const function(call.function);
   for (Operand const* x : {&a, &b}) {
     if (x->rank() != 2) {
-      throw OperandError(function + " multiplies matrices, and " + x->name() + " has rank " + std::to_string(x->rank()) +
-                         operands_text(a, b) + "\n  next: A is (M,K) and B is (N,K); a vector v is the matrix v[None, :]");
+      throw OperandError(function + " multiplies matrices, and " + x->name() + " has rank " +
+                         std::to_string(x->rank()) + operands_text(a, b) +
+                         "\n  next: A is (M,K) and B is (N,K); a vector v is the matrix v[None, :]");
     }
     if (!x->is_float32()) {
       throw OperandError(function + " multiplies float32" + operands_text(a, b) + "\n  next: convert " + x->name() +
@@ -115,9 +116,10 @@ void require_matrices(Call const& call, Operand const& a, Operand const& b) {
     }
   }
   if (a.extent(1) != b.extent(1)) {
-    throw OperandError(function + " needs the same K in A (M,K) and B (N,K), got " + std::to_string(a.extent(1)) +
-                       " and " + std::to_string(b.extent(1)) + operands_text(a, b) +
-                       (a.extent(1) == b.extent(0) ? "\n  next: B is (K,N) here; pass B.T" : "\n  next: check the shapes"));
+    throw OperandError(
+        function + " needs the same K in A (M,K) and B (N,K), got " + std::to_string(a.extent(1)) + " and " +
+        std::to_string(b.extent(1)) + operands_text(a, b) +
+        (a.extent(1) == b.extent(0) ? "\n  next: B is (K,N) here; pass B.T" : "\n  next: check the shapes"));
   }
 }
 
@@ -151,8 +153,8 @@ void require_result(Call const& call, Operand const& a, Operand const& b, Operan
   }
   for (Operand const* x : {&a, &b}) {
     if (may_overlap(x->matrix(), x->extent(0), x->extent(1), c.matrix(), m, n)) {
-      throw OperandError(function + " cannot write to C, which overlaps " + x->name() + all + "\n  next: copy " + x->name() +
-                         ", or pass no C to get a new one");
+      throw OperandError(function + " cannot write to C, which overlaps " + x->name() + all + "\n  next: copy " +
+                         x->name() + ", or pass no C to get a new one");
     }
   }
 }
@@ -168,7 +170,8 @@ std::string major_text(Operand const& x, char const* first, char const* second) 
   return std::string("neither ") + first + "-major nor " + second + "-major";
 }
 
-// Is the stride of the unit mode 1, and that of the other at least as long as a line? A mode of one element has no stride.
+// Is the stride of the unit mode 1, and that of the other at least as long as a line? A mode of one element has no
+// stride.
 bool has_layout(Operand const& x, int unit_mode) {
   auto const line = x.extent(unit_mode);
   auto const lines = x.extent(1 - unit_mode);
@@ -203,8 +206,9 @@ void require_layout(Call const& call, Operand const& a, Operand const& b, Operan
                              : "; numpy.ascontiguousarray(" + name + ") makes " + name + " " + wanted;
     }
     throw OperandError(std::string(call.function) + " needs " + name + " " + wanted + ": strides " + strides + ", ld" +
-                       name + " >= " + std::to_string(operand->extent(unit_mode)) + operands_text(a, b, c) + "\n  " + name +
-                       " is " + (got == wanted ? wanted + " with lines that overlap" : got) + "\n  next: " + next);
+                       name + " >= " + std::to_string(operand->extent(unit_mode)) + operands_text(a, b, c) + "\n  " +
+                       name + " is " + (got == wanted ? wanted + " with lines that overlap" : got) +
+                       "\n  next: " + next);
   }
 }
 
@@ -212,8 +216,8 @@ void require_layout(Call const& call, Operand const& a, Operand const& b, Operan
 
 struct Place {
   Target target;
-  int ordinal;       // of a GPU
-  bool staged;       // host arrays on a GPU: copied in and out
+  int ordinal;  // of a GPU
+  bool staged;  // host arrays on a GPU: copied in and out
   std::string why;
 };
 
@@ -227,7 +231,8 @@ std::optional<int> cuda_ordinal(std::string_view device) {
     auto const [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), ordinal);
     if (error == std::errc{} && end == digits.data() + digits.size() && ordinal >= 0) return ordinal;
   }
-  throw OperandError("device '" + std::string(device) + "' is none of 'cpu', 'emulator', 'cuda', 'cuda:0', 'cuda:1', ...");
+  throw OperandError("device '" + std::string(device) +
+                     "' is none of 'cpu', 'emulator', 'cuda', 'cuda:0', 'cuda:1', ...");
 }
 
 Place choose_place(Call const& call, Operand const& a, Operand const& b) {
@@ -250,16 +255,17 @@ Place choose_place(Call const& call, Operand const& a, Operand const& b) {
                          "\n  next: move the arrays, or leave device out to compute where they are");
     }
     if (!named.on_gpu) {
-      throw OperandError("kernel '" + kernel + "' runs on the CPU, but the arrays are on cuda:" +
-                         std::to_string(a.device_id()) + operands_text(a, b) +
-                         "\n  next: kernel='auto', or move the arrays to the host");
+      throw OperandError("kernel '" + kernel +
+                         "' runs on the CPU, but the arrays are on cuda:" + std::to_string(a.device_id()) +
+                         operands_text(a, b) + "\n  next: kernel='auto', or move the arrays to the host");
     }
     return {Target::cuda, a.device_id(), false, "the arrays are on this GPU"};
   }
 
   if (call.device == "cpu" || (call.device.empty() && named.on_cpu)) {
     if (!named.on_cpu) {
-      throw OperandError("kernel '" + kernel + "' does not run on the CPU\n  next: device='emulator' runs it with no GPU, "
+      throw OperandError("kernel '" + kernel +
+                         "' does not run on the CPU\n  next: device='emulator' runs it with no GPU, "
                          "kernel='auto' chooses a kernel for the CPU");
     }
     return {Target::cpu, 0, false, "the arrays are on the host"};
@@ -271,9 +277,10 @@ Place choose_place(Call const& call, Operand const& a, Operand const& b) {
   if (call.device == "emulator") return {Target::emulator, 0, false, "device='emulator'"};
   if (call.device.empty()) {
     if (runtime::device_count() > 0) {
-      throw OperandError("kernel '" + kernel + "' runs on a GPU, but the arrays are on the host" + operands_text(a, b) +
-                         "\n  next: move the arrays, for instance with cupy.asarray; or pass device='cuda' to have them "
-                         "copied in and out, or device='emulator' to run the kernel without the GPU");
+      throw OperandError(
+          "kernel '" + kernel + "' runs on a GPU, but the arrays are on the host" + operands_text(a, b) +
+          "\n  next: move the arrays, for instance with cupy.asarray; or pass device='cuda' to have them "
+          "copied in and out, or device='emulator' to run the kernel without the GPU");
     }
     return {Target::emulator, 0, false, "a GPU kernel was named, the arrays are on the host, and there is no GPU"};
   }
@@ -288,9 +295,12 @@ Place choose_place(Call const& call, Operand const& a, Operand const& b) {
 
 DeviceInfo const& device_of(Place const& place) {
   switch (place.target) {
-    case Target::cuda: return device_info(place.ordinal);
-    case Target::emulator: return emulated_device();
-    case Target::cpu: break;
+    case Target::cuda:
+      return device_info(place.ordinal);
+    case Target::emulator:
+      return emulated_device();
+    case Target::cpu:
+      break;
   }
   return host_info();
 }
@@ -336,8 +346,7 @@ void run_staged(Call const& call, Problem problem, Place const& place, Operand c
   problem.a = staged_a.on_device();
   problem.b = staged_b.on_device();
   problem.c = staged_c.on_device();
-  auto const choice =
-      dispatch::select(problem, Target::cuda, device_of(place), call.kernel, instances::registry());
+  auto const choice = dispatch::select(problem, Target::cuda, device_of(place), call.kernel, instances::registry());
   if (choice.entry == nullptr) throw_unsupported(call, choice.problem, place, a, b);
   run_in_place(*choice.entry, choice.problem, call.execution);
   runtime::synchronize(nullptr);
@@ -353,7 +362,8 @@ py::object gemm(Call call, py::handle allocate) {
   require_one_device(call, a, b, b);
   require_layout(call, a, b, nullptr);
   if (call.c.is_none() && call.beta != 0) {
-    throw OperandError(std::string(call.function) + " with beta != 0 adds to C, and no C was given\n  next: pass C, or beta=0");
+    throw OperandError(std::string(call.function) +
+                       " with beta != 0 adds to C, and no C was given\n  next: pass C, or beta=0");
   }
   Place const place = choose_place(call, a, b);
 
@@ -402,8 +412,9 @@ py::dict explain(Call const& call) {
 
   std::optional<Operand> c;
   bool const m_major = !call.layout.empty();
-  Matrix new_c{reinterpret_cast<void*>(kAlignedNowhere),
-               {m_major ? 1 : std::max<std::int64_t>(b.extent(0), 1), m_major ? std::max<std::int64_t>(a.extent(0), 1) : 1}};
+  Matrix new_c{
+      reinterpret_cast<void*>(kAlignedNowhere),
+      {m_major ? 1 : std::max<std::int64_t>(b.extent(0), 1), m_major ? std::max<std::int64_t>(a.extent(0), 1) : 1}};
   if (!call.c.is_none()) {
     c.emplace(Operand::import("C", call.c, stream));
     require_one_device(call, a, *c, b);
@@ -439,15 +450,16 @@ py::dict explain(Call const& call) {
   for (auto const& [entry, refused] :
        dispatch::candidates(choice.problem, place.target, device, call.kernel, instances::registry())) {
     if (refused == dispatch::kNone) continue;
-    rejected.append(py::make_tuple(entry->traits.name, dispatch::describe(refused, entry->traits, choice.problem, device)));
+    rejected.append(
+        py::make_tuple(entry->traits.name, dispatch::describe(refused, entry->traits, choice.problem, device)));
   }
   d["rejected"] = rejected;
   return d;
 }
 
-Call make_call(std::string_view function, std::string_view layout, py::handle a, py::handle b, py::handle c, double alpha,
-               double beta, std::string_view kernel, std::string_view device, py::handle stream, int host_threads, int order,
-               std::uint64_t seed, bool poison) {
+Call make_call(std::string_view function, std::string_view layout, py::handle a, py::handle b, py::handle c,
+               double alpha, double beta, std::string_view kernel, std::string_view device, py::handle stream,
+               int host_threads, int order, std::uint64_t seed, bool poison) {
   Call call{function, layout, a, b, c, static_cast<float>(alpha), static_cast<float>(beta), kernel, device, stream, {}};
   call.execution.host_threads = host_threads;
   call.execution.emulator = {static_cast<ThreadOrder>(order), seed, poison};
@@ -459,15 +471,16 @@ Call make_call(std::string_view function, std::string_view layout, py::handle a,
 void register_gemm(py::module_& module) {
   module.def(
       "gemm",
-      [](py::handle allocate, std::string_view function, std::string_view layout, py::handle a, py::handle b, py::handle c,
-         double alpha, double beta, std::string_view kernel, std::string_view device, py::handle stream, int host_threads,
-         int order, std::uint64_t seed, bool poison) {
-        return gemm(make_call(function, layout, a, b, c, alpha, beta, kernel, device, stream, host_threads, order, seed, poison),
+      [](py::handle allocate, std::string_view function, std::string_view layout, py::handle a, py::handle b,
+         py::handle c, double alpha, double beta, std::string_view kernel, std::string_view device, py::handle stream,
+         int host_threads, int order, std::uint64_t seed, bool poison) {
+        return gemm(make_call(function, layout, a, b, c, alpha, beta, kernel, device, stream, host_threads, order, seed,
+                              poison),
                     allocate);
       },
       py::arg("allocate"), py::arg("function"), py::arg("layout"), py::arg("A"), py::arg("B"), py::arg("C"),
-      py::arg("alpha"), py::arg("beta"), py::arg("kernel"), py::arg("device"), py::arg("stream"), py::arg("host_threads"),
-      py::arg("order"), py::arg("seed"), py::arg("poison"));
+      py::arg("alpha"), py::arg("beta"), py::arg("kernel"), py::arg("device"), py::arg("stream"),
+      py::arg("host_threads"), py::arg("order"), py::arg("seed"), py::arg("poison"));
   module.def(
       "explain",
       [](std::string_view function, std::string_view layout, py::handle a, py::handle b, py::handle c,

@@ -6,8 +6,8 @@
 
 #include "problem/entry.hpp"
 
-// How one operand of a GEMM, A (M,K) or B (N,K), travels from global to shared memory and is read from there. "MN" stands
-// for M in A and N in B.
+// How one operand of a GEMM, A (M,K) or B (N,K), travels from global to shared memory and is read from there. "MN"
+// stands for M in A and N in B.
 namespace cute_py::catalogue {
 
 // Elements of padding between the columns of a transposed shared-memory tile. Four floats keep a column 16-byte aligned
@@ -23,8 +23,7 @@ struct SmemLayout {
 
 template <class BLK_MN, class BLK_K>
 struct SmemLayout<Major::k, BLK_MN, BLK_K> {
-  using type =
-      cute::Layout<cute::Shape<BLK_MN, BLK_K>, cute::Stride<cute::_1, cute::Int<BLK_MN::value + kSmemPad>>>;
+  using type = cute::Layout<cute::Shape<BLK_MN, BLK_K>, cute::Stride<cute::_1, cute::Int<BLK_MN::value + kSmemPad>>>;
 };
 
 // 256 threads as 32x8, the fast mode along the unit stride, so that neighbouring threads read neighbouring elements.

@@ -13,8 +13,8 @@ struct Sgemm1 {
 
   using CtaTiler = cute::Shape<cute::_128, cute::_128, cute::_8>;  // (BLK_M,BLK_N,BLK_K)
 
-  using ThreadLayoutA = typename ThreadLayout<major_a>::type;              // (m,k) -> thread
-  using ThreadLayoutB = typename ThreadLayout<major_b>::type;              // (n,k) -> thread
+  using ThreadLayoutA = typename ThreadLayout<major_a>::type;             // (m,k) -> thread
+  using ThreadLayoutB = typename ThreadLayout<major_b>::type;             // (n,k) -> thread
   using ThreadLayoutC = cute::Layout<cute::Shape<cute::_16, cute::_16>>;  // (m,n) -> thread
 
   using SmemLayoutA = typename SmemLayout<major_a, cute::_128, cute::_8>::type;

@@ -21,10 +21,10 @@ struct SgemmSm80 {
   using VectorAtom = cute::Copy_Atom<cute::SM80_CP_ASYNC_CACHEALWAYS<cute::uint128_t>, float>;
 
   template <Major major>
-  using GmemCopy = cute::conditional_t<
-      predicated_, ElementCopy<major, ZeroFillAtom>,
-      cute::conditional_t<major == Major::mn, typename VectorCopy<Major::mn, VectorAtom>::type,
-                          ElementCopy<Major::k, ElementAtom>>>;
+  using GmemCopy =
+      cute::conditional_t<predicated_, ElementCopy<major, ZeroFillAtom>,
+                          cute::conditional_t<major == Major::mn, typename VectorCopy<Major::mn, VectorAtom>::type,
+                                              ElementCopy<Major::k, ElementAtom>>>;
 
   using TiledCopyA = GmemCopy<major_a>;
   using TiledCopyB = GmemCopy<major_b>;
@@ -32,9 +32,8 @@ struct SgemmSm80 {
   using TiledMma = VectorMma<TC, TA, TB>;
 
   template <Major major>
-  using StagedSmemLayout =
-      decltype(cute::tile_to_shape(typename SmemLayout<major, cute::_128, cute::_16>::type{},
-                                   cute::Shape<cute::_128, cute::_16, cute::Int<stages>>{}));
+  using StagedSmemLayout = decltype(cute::tile_to_shape(typename SmemLayout<major, cute::_128, cute::_16>::type{},
+                                                        cute::Shape<cute::_128, cute::_16, cute::Int<stages>>{}));
 
   using SmemLayoutA = StagedSmemLayout<major_a>;  // (m,k,pipe) -> element
   using SmemLayoutB = StagedSmemLayout<major_b>;  // (n,k,pipe) -> element

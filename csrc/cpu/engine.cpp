@@ -1,7 +1,7 @@
 // C(m,n) = alpha * sum_k A(m,k) * B(n,k) + beta * C(m,n) on the host
 //
-// The tutorial's tiles without a GPU: zipped_divide cuts A and B into panels, identity layouts say which rows of the last
-// panel exist, packing turns any strides into unit strides, and a register tile does the work.
+// The tutorial's tiles without a GPU: zipped_divide cuts A and B into panels, identity layouts say which rows of the
+// last panel exist, packing turns any strides into unit strides, and a register tile does the work.
 //
 // Requires:  any M, N, K >= 0, any strides
 // Numerics:  fp32; k ascending within a block of kBlockK, blocks ascending, C rounded after each; the same bits for any
@@ -42,18 +42,19 @@ struct AlignedBuffer {
   float* data;
 };
 
-// Packs the rows of source (rows,k) in panels: packed is (width,k,panel):(1,width,width*k). Rows that do not exist are zero.
+// Packs the rows of source (rows,k) in panels: packed is (width,k,panel):(1,width,width*k). Rows that do not exist are
+// zero.
 template <class Source>
 void pack_panels(Source const& source, std::int64_t width, float* packed) {
   auto const rows = cute::size<0>(source);
   auto const k = cute::size<1>(source);
   auto const tiler = cute::make_shape(width, k);
-  cute::Tensor panels = cute::zipped_divide(source, tiler);                                        // ((width,k),(panel,1))
+  cute::Tensor panels = cute::zipped_divide(source, tiler);  // ((width,k),(panel,1))
   cute::Tensor coords = cute::zipped_divide(cute::make_identity_tensor(cute::shape(source)), tiler);
 
   for (std::int64_t panel = 0; panel < ceil_div(rows, width); ++panel) {
-    cute::Tensor tile = panels(cute::make_coord(_, _), cute::make_coord(panel, 0));                // (width,k)
-    cute::Tensor coord = coords(cute::make_coord(_, _), cute::make_coord(panel, 0));               // (width,k)
+    cute::Tensor tile = panels(cute::make_coord(_, _), cute::make_coord(panel, 0));   // (width,k)
+    cute::Tensor coord = coords(cute::make_coord(_, _), cute::make_coord(panel, 0));  // (width,k)
     float* out = packed + panel * width * k;
     if (cute::elem_less(coord(width - 1, k - 1), cute::shape(source))) {
       for (std::int64_t p = 0; p < k; ++p) {
@@ -202,8 +203,20 @@ int run(Problem const& problem, Execution const& execution) {
 
 constexpr Traits traits(char const* name, Isa isa) {
   auto const tile = register_tile(isa);
-  return {name, "cpu", "any", Target::cpu, {tile.mr(), tile.nr, static_cast<int>(kBlockK)}, 1, 1, 0, true, Major::mn,
-          Major::mn, sizeof(float), 0, isa};
+  return {name,
+          "cpu",
+          "any",
+          Target::cpu,
+          {tile.mr(), tile.nr, static_cast<int>(kBlockK)},
+          1,
+          1,
+          0,
+          true,
+          Major::mn,
+          Major::mn,
+          sizeof(float),
+          0,
+          isa};
 }
 
 }  // namespace

@@ -17,9 +17,12 @@ struct RegisterTile {
 
 constexpr RegisterTile register_tile(Isa isa) {
   switch (isa) {
-    case Isa::baseline: return {4, 2, 4};
-    case Isa::avx2: return {8, 2, 6};
-    case Isa::avx512: return {16, 2, 14};
+    case Isa::baseline:
+      return {4, 2, 4};
+    case Isa::avx2:
+      return {8, 2, 6};
+    case Isa::avx512:
+      return {16, 2, 14};
   }
   return {};
 }
@@ -29,8 +32,8 @@ struct MicroKernel {
   int mr;
   int nr;
 
-  // acc(i,j) = sum_p a(i,p) * b(j,p), p ascending. a is (mr,k):(1,mr), b is (nr,k):(1,nr), acc is (mr,nr):(1,mr); a and acc
-  // are 64-byte aligned.
+  // acc(i,j) = sum_p a(i,p) * b(j,p), p ascending. a is (mr,k):(1,mr), b is (nr,k):(1,nr), acc is (mr,nr):(1,mr); a and
+  // acc are 64-byte aligned.
   void (*multiply)(std::int64_t k, float const* a, float const* b, float* acc);
 
   // c(i,j) = alpha * acc(i,j) + beta * c(i,j) on a whole tile. beta == 0 does not read c.

@@ -1,7 +1,8 @@
 // The body of a micro-kernel, included by one source file per instruction set after it defines kIsa.
 //
 // Those files are compiled with flags that other machines may not have. So everything in here has internal linkage and
-// nothing comes from a header with inline functions: the linker must never pick such a copy for the rest of the program.
+// nothing comes from a header with inline functions: the linker must never pick such a copy for the rest of the
+// program.
 
 namespace {
 

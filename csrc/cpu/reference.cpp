@@ -30,8 +30,20 @@ int run(Problem const& p, Execution const&) {
 }  // namespace
 
 extern Entry const reference_f32_cpu;
-Entry const reference_f32_cpu{
-    {"reference_f32", "reference", "any", Target::cpu, {1, 1, 1}, 1, 1, 0, true, Major::mn, Major::mn, sizeof(float), 0, Isa::baseline},
-    &run};
+Entry const reference_f32_cpu{{"reference_f32",
+                               "reference",
+                               "any",
+                               Target::cpu,
+                               {1, 1, 1},
+                               1,
+                               1,
+                               0,
+                               true,
+                               Major::mn,
+                               Major::mn,
+                               sizeof(float),
+                               0,
+                               Isa::baseline},
+                              &run};
 
 }  // namespace cute_py::instances

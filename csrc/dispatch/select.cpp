@@ -72,9 +72,9 @@ std::string describe(unsigned refused, Traits const& t, Problem const& p, Device
   auto const number = [](auto value) { return std::to_string(value); };
   if (refused & kInstructionSet) append(text, "the CPU lacks its instruction set");
   if (refused & kComputeCapability) {
-    append(text, "needs compute capability " + number(t.compute_capability / 10) + "." + number(t.compute_capability % 10) +
-                     ", " + device.name + " has " + number(device.compute_capability / 10) + "." +
-                     number(device.compute_capability % 10));
+    append(text, "needs compute capability " + number(t.compute_capability / 10) + "." +
+                     number(t.compute_capability % 10) + ", " + device.name + " has " +
+                     number(device.compute_capability / 10) + "." + number(device.compute_capability % 10));
   }
   if (refused & kSharedMemory) append(text, "needs " + number(t.shared_bytes) + " bytes of shared memory per CTA");
   if (refused & kExtent) append(text, "an extent is over " + number(kMaxExtent));
@@ -86,7 +86,8 @@ std::string describe(unsigned refused, Traits const& t, Problem const& p, Device
   if (refused & kMajorA) append(text, std::string("A is not ") + letter(t.major_a, "m") + "-major");
   if (refused & kMajorB) append(text, std::string("B is not ") + letter(t.major_b, "n") + "-major");
   if (refused & kMajorC) append(text, "C is not m-major");
-  for (auto const& [bit, name] : {std::pair{kAlignmentA, "A"}, std::pair{kAlignmentB, "B"}, std::pair{kAlignmentC, "C"}}) {
+  for (auto const& [bit, name] :
+       {std::pair{kAlignmentA, "A"}, std::pair{kAlignmentB, "B"}, std::pair{kAlignmentC, "C"}}) {
     if (refused & bit) {
       append(text, std::string(name) + "'s pointer or leading dimension is not a multiple of " +
                        number(t.alignment_bytes) + " bytes");
@@ -140,8 +141,8 @@ Choice select(Problem const& problem, Target target, DeviceInfo const& device, s
   return choice;
 }
 
-std::vector<Candidate> candidates(Problem const& problem, Target target, DeviceInfo const& device, std::string_view name,
-                                  Registry const& registry) {
+std::vector<Candidate> candidates(Problem const& problem, Target target, DeviceInfo const& device,
+                                  std::string_view name, Registry const& registry) {
   std::vector<Candidate> found;
   for (Entry const* entry : registry) {
     Traits const& traits = entry->traits;

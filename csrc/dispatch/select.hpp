@@ -36,7 +36,8 @@ unsigned refusals(Traits const& traits, Problem const& problem, DeviceInfo const
 
 std::string describe(unsigned refusals, Traits const& traits, Problem const& problem, DeviceInfo const& device);
 
-// The same product with the roles of A and B exchanged, C^T = alpha * B * A^T + beta * C^T. The bits of C do not change.
+// The same product with the roles of A and B exchanged, C^T = alpha * B * A^T + beta * C^T. The bits of C do not
+// change.
 Problem transposed(Problem const& problem);
 
 struct Candidate {
@@ -45,7 +46,7 @@ struct Candidate {
 };
 
 struct Choice {
-  Problem problem;               // alpha == 0 turned into K == 0, and possibly transposed
+  Problem problem;  // alpha == 0 turned into K == 0, and possibly transposed
   bool transposed = false;
   Entry const* entry = nullptr;  // none, if every candidate refuses
 };
@@ -58,7 +59,7 @@ Choice select(Problem const& problem, Target target, DeviceInfo const& device, s
               Registry const& registry);
 
 // Every entry of the target that matches the name, with its refusals, in the order of the table.
-std::vector<Candidate> candidates(Problem const& problem, Target target, DeviceInfo const& device, std::string_view name,
-                                  Registry const& registry);
+std::vector<Candidate> candidates(Problem const& problem, Target target, DeviceInfo const& device,
+                                  std::string_view name, Registry const& registry);
 
 }  // namespace cute_py::dispatch

@@ -24,7 +24,8 @@ alignas(128) __thread unsigned char shared_memory[emulator::kSharedMemoryBytes];
 namespace cute_py::emulator {
 namespace {
 
-constexpr std::size_t kStackBytes = 256 * 1024;  // reserved per thread; the system hands out only the pages that are used
+constexpr std::size_t kStackBytes =
+    256 * 1024;  // reserved per thread; the system hands out only the pages that are used
 
 struct AsyncCopy {
   void* destination;
@@ -37,8 +38,8 @@ struct Fiber {
   ucontext_t context;
   Index3 index;
   bool done = false;
-  std::vector<AsyncCopy> copies;      // in the order of issue
-  std::vector<std::size_t> groups;    // copies[..groups[i]) belong to groups 0..i
+  std::vector<AsyncCopy> copies;    // in the order of issue
+  std::vector<std::size_t> groups;  // copies[..groups[i]) belong to groups 0..i
 };
 
 // Stack space for the fibers of one CTA, kept for the next one.
@@ -130,11 +131,12 @@ void Cta::run(Index3 block, std::size_t shared_bytes, EmulatorOptions const& opt
       current_ = t;
       swapcontext(&scheduler_, &fibers_[t].context);
     }
-    auto const done = static_cast<int>(std::count_if(fibers_.begin(), fibers_.end(), [](Fiber const& f) { return f.done; }));
+    auto const done =
+        static_cast<int>(std::count_if(fibers_.begin(), fibers_.end(), [](Fiber const& f) { return f.done; }));
     if (!failure_ && done > 0 && done < threads) {
-      failure_ = std::make_exception_ptr(
-          KernelError("emulator: " + std::to_string(done) + " of " + std::to_string(threads) +
-                      " threads left the kernel while the others wait at a barrier"));
+      failure_ =
+          std::make_exception_ptr(KernelError("emulator: " + std::to_string(done) + " of " + std::to_string(threads) +
+                                              " threads left the kernel while the others wait at a barrier"));
     }
     left = threads - done;
   }

@@ -8,8 +8,8 @@
 #include "kernels/namespace.hpp"
 #include "problem/entry.hpp"
 
-// One CTA on the host. Its threads are fibers of one operating-system thread, a barrier is a switch to the next fiber, and
-// shared memory is a buffer of the operating-system thread.
+// One CTA on the host. Its threads are fibers of one operating-system thread, a barrier is a switch to the next fiber,
+// and shared memory is a buffer of the operating-system thread.
 namespace cute_py::emulator {
 
 struct Index3 {
@@ -35,8 +35,8 @@ Index3 thread_index();
 Index3 block_index();
 void barrier();
 
-// cp.async: a copy is only noted; it happens at the wait that its group has to be complete at, which is the latest moment
-// that the hardware allows. A kernel that reads before its wait reads what was there before.
+// cp.async: a copy is only noted; it happens at the wait that its group has to be complete at, which is the latest
+// moment that the hardware allows. A kernel that reads before its wait reads what was there before.
 void async_copy(void* destination, void const* source, int bytes, bool fill_with_zero);
 void async_commit();
 void async_wait(int groups_left_pending);

@@ -11,11 +11,11 @@ namespace cute_py {
 struct DeviceInfo {
   std::string name;
   int ordinal = 0;
-  int compute_capability = 0;        // 90 for 9.0; 0 for a CPU
+  int compute_capability = 0;  // 90 for 9.0; 0 for a CPU
   int multiprocessors = 0;
   std::int64_t memory_bytes = 0;
-  int shared_bytes_per_cta = 0;      // the most that a CTA can ask for
-  Isa isa = Isa::baseline;           // of a CPU
+  int shared_bytes_per_cta = 0;  // the most that a CTA can ask for
+  Isa isa = Isa::baseline;       // of a CPU
 };
 
 }  // namespace cute_py

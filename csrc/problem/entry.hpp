@@ -11,9 +11,12 @@ enum class Target { cuda, emulator, cpu };
 
 constexpr char const* name_of(Target target) {
   switch (target) {
-    case Target::cuda: return "cuda";
-    case Target::emulator: return "emulator";
-    case Target::cpu: return "cpu";
+    case Target::cuda:
+      return "cuda";
+    case Target::emulator:
+      return "emulator";
+    case Target::cpu:
+      return "cpu";
   }
   return "";
 }
@@ -25,16 +28,16 @@ enum class Major { mn, k };
 enum class Isa { baseline, avx2, avx512 };
 
 struct Traits {
-  char const* name;        // of this variant, such as sgemm_1_nt_f32
-  char const* kernel;      // the kernel that it is a variant of, such as sgemm_1
-  char const* layout;      // "nt", "tn", "nn", "tt", or "any" where majorness does not matter
+  char const* name;    // of this variant, such as sgemm_1_nt_f32
+  char const* kernel;  // the kernel that it is a variant of, such as sgemm_1
+  char const* layout;  // "nt", "tn", "nn", "tt", or "any" where majorness does not matter
   Target target;
-  int tile[3];             // BLK_M, BLK_N, BLK_K
-  int threads;             // per CTA; 1 for a CPU kernel, which is given its threads per call
-  int stages;              // tiles of shared memory in flight
-  int shared_bytes;        // shared memory per CTA
-  bool predicated;         // takes any extents and any strides; otherwise extents are multiples of the tile
-  Major major_a;           // the majorness that it was made for; the only one that it takes unless predicated
+  int tile[3];       // BLK_M, BLK_N, BLK_K
+  int threads;       // per CTA; 1 for a CPU kernel, which is given its threads per call
+  int stages;        // tiles of shared memory in flight
+  int shared_bytes;  // shared memory per CTA
+  bool predicated;   // takes any extents and any strides; otherwise extents are multiples of the tile
+  Major major_a;     // the majorness that it was made for; the only one that it takes unless predicated
   Major major_b;
   int alignment_bytes;     // of pointers and of leading dimensions
   int compute_capability;  // the least that it runs on, 80 for 8.0; 0 where no GPU is needed

@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::int64_t kBytes = sizeof(float);
 
-// The elements of a matrix as bytes first + 4 * (i * inner + j * outer), i < inner_extent, j < outer_extent, with strides
+// The elements of a matrix as bytes first + 4 * (i * inner + j * outer), i < inner_extent, j < outer_extent, with
+// strides
 // >= 0 and inner <= outer. A mode with one element has stride 0.
 struct Box {
   std::intptr_t first;
@@ -81,7 +82,8 @@ bool may_overlap(Matrix const& x, std::int64_t x_rows, std::int64_t x_columns, M
     auto const apart_on_circle = [leading](auto s0, auto e0, auto s1, auto e1) {
       return e0 <= s1 && e1 <= s0 + leading;
     };
-    if (apart_on_circle(a_start, a_end, b_start, b_end) || apart_on_circle(b_start, b_end, a_start, a_end)) return false;
+    if (apart_on_circle(a_start, a_end, b_start, b_end) || apart_on_circle(b_start, b_end, a_start, a_end))
+      return false;
   }
   return true;
 }

@@ -11,8 +11,8 @@
 
 namespace cute_py {
 
-// Calls work(i) for i in [0, count) from up to `threads` threads, the caller among them, and returns when all calls have.
-// Threads live for one call: nothing is left behind for a fork or an unload to trip over. The first exception is
+// Calls work(i) for i in [0, count) from up to `threads` threads, the caller among them, and returns when all calls
+// have. Threads live for one call: nothing is left behind for a fork or an unload to trip over. The first exception is
 // rethrown, and no further work is started after it.
 template <class Work>
 void parallel_for(int threads, std::int64_t count, Work const& work) {

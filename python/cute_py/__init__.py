@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from cute_py import errors
 from cute_py._core import __version__
+from cute_py._gemm import explain, gemm, sgemm_nn, sgemm_nt, sgemm_tn, sgemm_tt
+from cute_py._kernels import Kernel, Kernels, kernels
 from cute_py.devices import Device, cuda_available, devices
 from cute_py.emulator import EmulatorOptions
 from cute_py.errors import CudaError, CuteError, LayoutError, OperandError, UnsupportedProblemError
 from cute_py.explanation import Explanation
-from cute_py._gemm import explain, gemm, sgemm_nn, sgemm_nt, sgemm_tn, sgemm_tt
-from cute_py._kernels import Kernel, Kernels, kernels
 from cute_py.threads import get_num_threads, set_num_threads
 
 __all__ = [

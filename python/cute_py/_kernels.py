@@ -101,7 +101,9 @@ class Kernels(Mapping[str, Kernel]):
             for k in self.values()
         ]
         widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in (header, *rows)]
+        lines = [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in (header, *rows)
+        ]
         return "\n".join(line.rstrip() for line in lines)
 
 

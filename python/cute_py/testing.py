@@ -136,7 +136,9 @@ def strided_array(
     def check_guard() -> None:
         changed = np.flatnonzero(between & (memory.view(np.uint32) != pattern))
         if changed.size:
-            raise AssertionError(f"{changed.size} elements outside the array were written, the first at {changed[0] - first}")
+            raise AssertionError(
+                f"{changed.size} elements outside the array were written, the first at {changed[0] - first}"
+            )
 
     return array, check_guard
 

@@ -1,5 +1,5 @@
-// Runs one kernel in the emulator on a small problem, in several orders of its threads, and says for each whether the result
-// is right. The kernel's header may be a copy with a line taken out: the include path decides.
+// Runs one kernel in the emulator on a small problem, in several orders of its threads, and says for each whether the
+// result is right. The kernel's header may be a copy with a line taken out: the include path decides.
 //
 // Compiled with KERNEL_HEADER, CATALOGUE_HEADER, KERNEL and CONFIG.
 #include <cstdio>
@@ -35,16 +35,16 @@ bool is_right(EmulatorOptions const& options) {
   problem.c = {c.data(), {1, m}};
   Execution execution;
   execution.emulator = options;
-  instances::launch<Config>(
-      kernels::KERNEL<Config, instances::ProblemShape, typename Config::StrideA, typename Config::StrideB,
-                      typename Config::StrideC>,
-      problem, execution);
+  instances::launch<Config>(kernels::KERNEL<Config, instances::ProblemShape, typename Config::StrideA,
+                                            typename Config::StrideB, typename Config::StrideC>,
+                            problem, execution);
 
   for (int j = 0; j < n; ++j) {
     for (int i = 0; i < m; ++i) {
       float sum = 0;
       for (int p = 0; p < k; ++p) {
-        sum += a[i * problem.a.stride[0] + p * problem.a.stride[1]] * b[j * problem.b.stride[0] + p * problem.b.stride[1]];
+        sum +=
+            a[i * problem.a.stride[0] + p * problem.a.stride[1]] * b[j * problem.b.stride[0] + p * problem.b.stride[1]];
       }
       if (!(c[i + j * m] == sum)) return false;
     }

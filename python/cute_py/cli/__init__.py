@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 
 from cute_py.cli import gemm, info, kernels, verify
-from cute_py.cli.failure import Failure
+from cute_py.cli.command_error import CommandError
 from cute_py.errors import CuteError
 
 __all__ = ["main"]
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code: int = options.run(options)
         sys.stdout.flush()
         return code
-    except (Failure, CuteError) as error:
+    except (CommandError, CuteError) as error:
         print(f"cute-py {options.command}: {error}", file=sys.stderr)
         return 2
     except BrokenPipeError:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from cute_py._gemm import explain, gemm
-from cute_py.cli.failure import Failure
+from cute_py.cli.command_error import CommandError
 from cute_py.testing import error_ratio
 
 
@@ -35,7 +35,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--device", choices=["cpu", "emulator", "cuda"], help="where to compute (default: the CPU)")
     parser.add_argument("--cast", action="store_true", help="convert other real types to float32")
     parser.add_argument("--repeat", type=positive, default=1, metavar="N", help="compute N times and report the median")
-    parser.add_argument("--verify", action="store_true", help="compare with float64; exit code 1 if the result is wrong")
+    parser.add_argument(
+        "--verify", action="store_true", help="compare with float64; exit code 1 if the result is wrong"
+    )
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     parser.set_defaults(run=run)
 
@@ -49,7 +51,7 @@ def positive(text: str) -> int:
 
 def run(options: argparse.Namespace) -> int:
     if options.beta != 0 and options.c is None:
-        raise Failure("--beta needs --c, the C that it multiplies")
+        raise CommandError("--beta needs --c, the C that it multiplies")
     check_output(options.output)
     a = load(options.a, options.cast)
     b = load(options.b, options.cast)
@@ -58,12 +60,16 @@ def run(options: argparse.Namespace) -> int:
     start = load(options.c, options.cast) if options.c is not None else None
 
     call = {"kernel": options.kernel, "device": options.device}
-    explanation = explain(a, b, start, **call)
+    c = np.empty((a.shape[0], b.shape[0]), np.float32)
+    if start is not None and start.shape != c.shape:
+        raise CommandError(f"{options.c} has shape {start.shape}, the product {c.shape}")
+    explanation = explain(a, b, c, **call)
     seconds = []
     for _ in range(options.repeat):
-        c = start.copy() if start is not None else None
+        if start is not None:
+            c[...] = start
         begin = time.perf_counter()
-        c = gemm(a, b, c, alpha=options.alpha, beta=options.beta, **call)
+        gemm(a, b, c, alpha=options.alpha, beta=options.beta, **call)
         seconds.append(time.perf_counter() - begin)
 
     median = statistics.median(seconds)
@@ -110,28 +116,28 @@ def load(path: Path, cast: bool) -> np.ndarray[Any, np.dtype[np.float32]]:
     try:
         array = np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
-        raise Failure(f"cannot read {path}: {error}") from None
+        raise CommandError(f"cannot read {path}: {error}") from None
     if not isinstance(array, np.ndarray):
-        raise Failure(f"cannot read {path}: it holds several arrays; save one with numpy.save")
+        raise CommandError(f"cannot read {path}: it holds several arrays; save one with numpy.save")
     if array.ndim != 2:
-        raise Failure(f"{path} holds an array of rank {array.ndim}, not a matrix")
+        raise CommandError(f"{path} holds an array of rank {array.ndim}, not a matrix")
     if array.dtype == np.float32:
         return array
     if not cast:
-        raise Failure(f"{path} holds {array.dtype.str}, not native float32; --cast converts it")
+        raise CommandError(f"{path} holds {array.dtype.str}, not native float32; --cast converts it")
     if array.dtype.kind not in "biuf":
-        raise Failure(f"{path} holds {array.dtype}, which has no float32 equivalent")
+        raise CommandError(f"{path} holds {array.dtype}, which has no float32 equivalent")
     return array.astype(np.float32)
 
 
 def check_output(path: Path) -> None:
     """Find out before the work, not after it, that the result has no place to go."""
     if path.is_dir():
-        raise Failure(f"cannot write {path}: it is a folder")
+        raise CommandError(f"cannot write {path}: it is a folder")
     if not path.parent.is_dir():
-        raise Failure(f"cannot write {path}: there is no folder {path.parent}")
+        raise CommandError(f"cannot write {path}: there is no folder {path.parent}")
     if not os.access(path.parent, os.W_OK):
-        raise Failure(f"cannot write {path}: no permission for {path.parent}")
+        raise CommandError(f"cannot write {path}: no permission for {path.parent}")
 
 
 def save(path: Path, array: Any) -> None:
@@ -147,5 +153,5 @@ def save(path: Path, array: Any) -> None:
     except BaseException as error:
         os.unlink(name)
         if isinstance(error, OSError):
-            raise Failure(f"cannot write {path}: {error.strerror or error}") from None
+            raise CommandError(f"cannot write {path}: {error.strerror or error}") from None
         raise

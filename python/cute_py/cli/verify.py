@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from cute_py._kernels import kernels, raise_unknown_kernel
-from cute_py.cli.failure import Failure
+from cute_py.cli.command_error import CommandError
 from cute_py.testing import count_checks, verify
 
 
@@ -20,7 +20,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "the results with float64.",
     )
     parser.add_argument("names", nargs="*", metavar="KERNEL", help="kernels or variants to test (default: all)")
-    parser.add_argument("--target", action="append", choices=["cuda", "emulator", "cpu"], help="test only there; may be repeated")
+    parser.add_argument(
+        "--target", action="append", choices=["cuda", "emulator", "cpu"], help="test only there; may be repeated"
+    )
     parser.set_defaults(run=run)
 
 
@@ -32,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
 
     total = count_checks(names, options.target)
     if total == 0:
-        raise Failure("there is nothing to test: no kernel with such a name runs on such a target on this machine")
+        raise CommandError("there is nothing to test: no kernel with such a name runs on such a target on this machine")
     passed: dict[str, int] = {}
     failures = []
     with progress(total) as advance:

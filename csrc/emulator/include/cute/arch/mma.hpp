@@ -7,8 +7,8 @@
 #include <cute/numeric/complex.hpp>
 #include <cute/numeric/real.hpp>
 
-// Stands in front of the header of the same name when kernels are compiled for the emulator. A GPU contracts a * b + c to
-// one rounding; a host compiler may not, so the emulator asks for it and gets the GPU's bits.
+// Stands in front of the header of the same name when kernels are compiled for the emulator. A GPU contracts a * b + c
+// to one rounding; a host compiler may not, so the emulator asks for it and gets the GPU's bits.
 namespace cute {
 inline namespace emulated {
 

@@ -3,5 +3,5 @@
 from __future__ import annotations
 
 
-class Failure(Exception):
+class CommandError(Exception):
     """What stops a command: a message for standard error."""

@@ -1,0 +1,44 @@
+"""One session per check. ``nox`` runs those that need no build; ``nox -s tests`` builds and tests."""
+
+from __future__ import annotations
+
+import nox
+
+nox.options.sessions = ["lint", "typing"]
+nox.options.default_venv_backend = "venv"
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Run the hooks of .pre-commit-config.yaml that need nothing but the index."""
+    session.install("ruff==0.17.5", "codespell==2.4.3", "clang-format==23.1.3")
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    session.run(
+        "codespell", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs", "csrc", "python", "tests", "examples"
+    )
+    sources = session.run(
+        "git", "ls-files", "csrc/*.hpp", "csrc/*.cpp", "csrc/*.inl", "tests/cpp", external=True, silent=True
+    )
+    session.run("clang-format", "--dry-run", "--Werror", *sources.split())
+
+
+@nox.session
+def typing(session: nox.Session) -> None:
+    """Check the types of the package, of its build and of its examples."""
+    session.install("mypy==2.4.1", "numpy>=2.1")
+    session.run("mypy")
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Build the package and run every test."""
+    session.install(".[test]")
+    session.run("pytest", *session.posargs)
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Run the examples in the documentation."""
+    session.install(".[test]")
+    session.run("pytest", "tests/test_docs.py", *session.posargs)

@@ -1,0 +1,97 @@
+"""The choice of a kernel: data in, a choice or reasons out, no GPU needed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import cute_py
+from problems import FUNCTIONS
+
+
+def operands(m: int, n: int, k: int, layout: str) -> tuple[np.ndarray, np.ndarray]:
+    A = np.zeros((m, k), np.float32, order="F" if layout[0] == "n" else "C")
+    B = np.zeros((n, k), np.float32, order="F" if layout[1] == "t" else "C")
+    return A, B
+
+
+@pytest.mark.parametrize("layout", FUNCTIONS)
+@pytest.mark.parametrize("kernel", ["sgemm_1", "sgemm_2", "sgemm_sm70", "sgemm_sm80"])
+def test_whole_tiles_are_not_predicated_and_others_are(layout: str, kernel: str) -> None:
+    options = {"function": FUNCTIONS[layout], "kernel": kernel, "device": "emulator"}
+    A, B = operands(256, 128, 64, layout)
+    assert cute_py.explain(A, B, **options).chosen == f"{kernel}_{layout}_f32"
+    for m, n, k in ((255, 128, 64), (256, 127, 64), (256, 128, 63)):
+        A, B = operands(m, n, k, layout)
+        explanation = cute_py.explain(A, B, **options)
+        assert explanation.chosen == f"{kernel}_{layout}_f32_predicated"
+        reasons = dict(explanation.rejected)
+        assert f"({m},{n},{k}) is no multiple of the tile" in reasons[f"{kernel}_{layout}_f32"]
+
+
+def test_auto_prefers_the_last_kernel_of_the_registry_and_the_right_majorness() -> None:
+    for layout in FUNCTIONS:
+        A, B = operands(128, 128, 16, layout)
+        assert cute_py.explain(A, B, function=FUNCTIONS[layout], device="emulator").chosen == f"sgemm_sm80_{layout}_f32"
+        A, B = operands(100, 100, 10, layout)
+        chosen = cute_py.explain(A, B, function=FUNCTIONS[layout], device="emulator").chosen
+        assert chosen == f"sgemm_sm80_{layout}_f32_predicated"
+
+
+def test_unaligned_pointers_and_leading_dimensions_are_predicated() -> None:
+    memory = np.zeros(128 * 128 + 1, np.float32)
+    unaligned = np.lib.stride_tricks.as_strided(memory[1:], (128, 128), (4, 512))
+    aligned = np.zeros((128, 128), np.float32, order="F")
+    assert aligned.ctypes.data % 16 == 0
+    explain = lambda A: cute_py.explain(A, aligned, function="sgemm_nt", kernel="sgemm_2", device="emulator")  # noqa: E731
+    assert explain(aligned).chosen == "sgemm_2_nt_f32"
+    if unaligned.ctypes.data % 16 != 0:
+        assert explain(unaligned).chosen == "sgemm_2_nt_f32_predicated"
+    padded = np.zeros((130, 128), np.float32, order="F")[:128]
+    assert explain(padded).chosen == "sgemm_2_nt_f32_predicated"
+    assert "A's pointer or leading dimension" in dict(explain(padded).rejected)["sgemm_2_nt_f32"]
+
+
+def test_a_row_major_c_is_computed_transposed() -> None:
+    A, B = operands(128, 256, 32, "tn")
+    explanation = cute_py.explain(A, B, device="emulator")
+    assert explanation.transposed
+    assert explanation.chosen == "sgemm_sm80_tn_f32"
+    A, B = operands(128, 256, 32, "tt")
+    assert cute_py.explain(A, B, device="emulator").chosen == "sgemm_sm80_nn_f32"
+    assert not cute_py.explain(A, B, np.zeros((128, 256), np.float32, order="F"), device="emulator").transposed
+
+
+def test_the_cpu_gets_its_best_instruction_set() -> None:
+    A, B = operands(3, 4, 5, "tn")
+    explanation = cute_py.explain(A, B)
+    order = ["baseline", "avx2", "avx512"]
+    chosen = cute_py.kernels()[explanation.chosen or ""]
+    assert chosen.kernel == "cpu"
+    assert explanation.target == "cpu"
+    for variant in cute_py.kernels().values():
+        if variant.kernel == "cpu" and order.index(variant.isa) > order.index(chosen.isa):
+            assert dict(explanation.rejected)[variant.name] == "the CPU lacks its instruction set"
+
+
+def test_the_explanation_is_what_happens(rng: np.random.Generator) -> None:
+    """Different kernels round differently: the bits tell which one ran."""
+    A, B = (rng.standard_normal((130, 700)).astype(np.float32) for _ in range(2))
+    chosen = cute_py.explain(A, B).chosen
+    assert chosen is not None
+    np.testing.assert_array_equal(cute_py.gemm(A, B), cute_py.gemm(A, B, kernel=chosen))
+    assert not np.array_equal(cute_py.gemm(A, B), cute_py.gemm(A, B, kernel="reference"))
+
+
+def test_the_explanation_reads_well() -> None:
+    A, B = operands(100, 128, 16, "tn")
+    text = str(cute_py.explain(A, B, kernel="sgemm_1", device="emulator"))
+    assert text.splitlines()[:7] == [
+        "gemm: M=100 N=128 K=16",
+        "  A float32 (100,16):(16,1) cpu",
+        "  B float32 (128,16):(16,1) cpu",
+        "  C float32 (100,128):(128,1) new",
+        "target: emulator (emulator), because device='emulator'",
+        "as: C^T = B A^T, because C's unit stride is along n",
+        "kernel: sgemm_1_tn_f32_predicated",
+    ]

@@ -1,0 +1,76 @@
+"""What the documentation says: its examples run, its outputs are true, its lists are complete."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import cute_py
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+MODULES = [m.name for m in pkgutil.walk_packages(cute_py.__path__, "cute_py.") if not m.name.endswith(("__main__", "_core"))]
+
+
+@pytest.mark.parametrize("name", ["cute_py", *MODULES])
+def test_docstring_examples(name: str) -> None:
+    module = importlib.import_module(name) if name != "cute_py" else cute_py
+    assert doctest.testmod(module).failed == 0
+
+
+def test_there_are_docstring_examples() -> None:
+    finder = doctest.DocTestFinder()
+    assert sum(bool(t.examples) for n in MODULES for t in finder.find(importlib.import_module(n))) >= 7
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_python_examples_run_and_print_what_they_show(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The Python blocks of a page are one program. A plain block right after one is what that block prints."""
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+    scope: dict[str, object] = {}
+    for index, (language, code) in enumerate(blocks):
+        if language != "python":
+            continue
+        capsys.readouterr()
+        exec(compile(code, str(page), "exec"), scope)
+        printed = capsys.readouterr().out
+        following = blocks[index + 1] if index + 1 < len(blocks) else ("end", "")
+        if following[0] == "" and printed:
+            assert printed == following[1]
+
+
+def test_the_readme_names_every_kernel() -> None:
+    table = (ROOT / "README.md").read_text().partition("## Kernels")[2]
+    for family in cute_py.kernels().families():
+        assert f"| `{family}` |" in table
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text()):
+        assert (page.parent / target).exists(), target
+
+
+def test_the_example_of_the_readme(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["digits_knn.py"])
+    runpy.run_path(str(ROOT / "examples" / "digits_knn.py"), run_name="__main__")
+    printed = capsys.readouterr().out
+    shown = re.search(r"^597 digits.*$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    assert shown is not None
+    assert printed.splitlines()[0] == shown[0]
+    assert "equal to NumPy's bit for bit" in printed
+
+
+@pytest.mark.parametrize("kernel", ["sgemm_1", "sgemm_sm80"])
+def test_the_example_in_the_emulator(kernel: str) -> None:
+    command = [sys.executable, str(ROOT / "examples" / "digits_knn.py"), "--kernel", kernel, "--device", "emulator"]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert "accuracy 97.0%" in printed
+    assert f"kernel: {kernel}_tn_f32_predicated on emulator" in printed

@@ -1,0 +1,91 @@
+"""The package as installed: types, stubs, licences, the registry and what is public."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import inspect
+import pickle
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import cute_py
+from cute_py import _core
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_version_is_in_one_place() -> None:
+    declared = re.search(r'^version = "(.*)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
+    assert declared is not None
+    assert cute_py.__version__ == importlib.metadata.version("cute-py") == declared[1]
+
+
+def test_licences_travel_with_the_package() -> None:
+    files = [str(path) for path in importlib.metadata.files("cute-py") or []]
+    assert any(path.endswith("licenses/LICENSE") for path in files)
+    assert any(path.endswith("licenses/third_party/cutlass/LICENSE.txt") for path in files)
+
+
+def test_the_package_is_typed_and_its_stubs_are_true(tmp_path: Path) -> None:
+    package = Path(_core.__file__).parent
+    assert (package / "py.typed").exists()
+    allowed = tmp_path / "allowed"
+    allowed.write_text("cute_py._core.Buffer\n")  # its metaclass, pybind11's, has no name in a stub
+    check = subprocess.run(
+        [sys.executable, "-m", "mypy.stubtest", f"--allowlist={allowed}", "cute_py._core"],
+        capture_output=True, text=True, cwd=tmp_path,
+    )  # fmt: skip
+    assert check.returncode == 0, check.stdout + check.stderr
+
+
+def test_every_public_name_is_documented() -> None:
+    for name in cute_py.__all__:
+        if not name.startswith("__"):
+            assert inspect.getdoc(getattr(cute_py, name)), name
+
+
+def test_every_gpu_variant_is_there_for_each_target_with_the_same_traits() -> None:
+    """The registry is the one list; what it holds for the GPU and for the emulator is the same."""
+    by_target: dict[str, dict[str, object]] = {"cuda": {}, "emulator": {}, "cpu": {}}
+    for entry in _core.entries():
+        traits = {key: value for key, value in entry.items() if key not in ("target", "compute_capability")}
+        by_target[entry["target"]][entry["name"]] = traits
+    if _core.built_with_cuda:
+        assert by_target["cuda"] == by_target["emulator"]
+    expected = {
+        f"{kernel}_{layout}_f32{suffix}"
+        for kernel in ("sgemm_1", "sgemm_2", "sgemm_sm70", "sgemm_sm80")
+        for layout in ("nt", "tn", "nn", "tt")
+        for suffix in ("", "_predicated")
+    }
+    assert set(by_target["emulator"]) == expected
+    assert {"reference_f32", "cpu_baseline_f32"} <= set(by_target["cpu"])
+
+
+def test_kernels_is_a_mapping_with_helpful_errors() -> None:
+    kernels = cute_py.kernels()
+    kernel = kernels["sgemm_2_tt_f32_predicated"]
+    assert (kernel.kernel, kernel.layout, kernel.tile, kernel.threads) == ("sgemm_2", "tt", (128, 128, 8), 256)
+    with pytest.raises(KeyError, match="near: sgemm_2_tt_f32"):
+        kernels["sgemm_2_tt"]
+    assert pickle.loads(pickle.dumps(kernel)) == kernel
+    assert len({hash(k) for k in kernels.values()}) == len(kernels)
+
+
+def test_stubtest_is_not_a_formality(tmp_path: Path) -> None:
+    """A stub that lacks a function is noticed."""
+    stub = (ROOT / "python" / "cute_py" / "_core.pyi").read_text()
+    package = tmp_path / "cute_py"
+    package.mkdir()
+    (package / "__init__.pyi").write_text("")
+    (package / "_core.pyi").write_text(stub.replace("def host_isa() -> str: ...\n", ""))
+    check = subprocess.run(
+        [sys.executable, "-m", "mypy.stubtest", "cute_py._core"],
+        capture_output=True, text=True, cwd=tmp_path, env={"MYPYPATH": str(tmp_path), "PATH": ""},
+    )  # fmt: skip
+    assert check.returncode != 0
+    assert "host_isa" in check.stdout
