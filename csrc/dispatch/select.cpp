@@ -61,9 +61,9 @@ unsigned refusals(Traits const& t, Problem const& p, DeviceInfo const& device) {
   if (!is_unit(p.c, 0, p.m)) refused |= kMajorC;
   if (p.m % t.tile[0] != 0 || p.n % t.tile[1] != 0 || p.k % t.tile[2] != 0) refused |= kDivisibility;
   bool const reads = p.k > 0;
-  if (reads && !is_aligned(p.a, t.major_a, t.alignment_bytes)) refused |= kAlignmentA;
-  if (reads && !is_aligned(p.b, t.major_b, t.alignment_bytes)) refused |= kAlignmentB;
-  if (!is_aligned(p.c, Major::mn, t.alignment_bytes)) refused |= kAlignmentC;
+  if (reads && !(refused & kMajorA) && !is_aligned(p.a, t.major_a, t.alignment_bytes)) refused |= kAlignmentA;
+  if (reads && !(refused & kMajorB) && !is_aligned(p.b, t.major_b, t.alignment_bytes)) refused |= kAlignmentB;
+  if (!(refused & kMajorC) && !is_aligned(p.c, Major::mn, t.alignment_bytes)) refused |= kAlignmentC;
   return refused;
 }
 
@@ -79,13 +79,13 @@ std::string describe(unsigned refused, Traits const& t, Problem const& p, Device
   if (refused & kSharedMemory) append(text, "needs " + number(t.shared_bytes) + " bytes of shared memory per CTA");
   if (refused & kExtent) append(text, "an extent is over " + number(kMaxExtent));
   if (refused & kGrid) append(text, "N=" + number(p.n) + " is over " + number(kMaxGridN * t.tile[1]));
+  if (refused & kMajorA) append(text, std::string("A is not ") + letter(t.major_a, "m") + "-major");
+  if (refused & kMajorB) append(text, std::string("B is not ") + letter(t.major_b, "n") + "-major");
+  if (refused & kMajorC) append(text, "C is not m-major");
   if (refused & kDivisibility) {
     append(text, "(M,N,K)=(" + number(p.m) + "," + number(p.n) + "," + number(p.k) + ") is no multiple of the tile (" +
                      number(t.tile[0]) + "," + number(t.tile[1]) + "," + number(t.tile[2]) + ")");
   }
-  if (refused & kMajorA) append(text, std::string("A is not ") + letter(t.major_a, "m") + "-major");
-  if (refused & kMajorB) append(text, std::string("B is not ") + letter(t.major_b, "n") + "-major");
-  if (refused & kMajorC) append(text, "C is not m-major");
   for (auto const& [bit, name] :
        {std::pair{kAlignmentA, "A"}, std::pair{kAlignmentB, "B"}, std::pair{kAlignmentC, "C"}}) {
     if (refused & bit) {
