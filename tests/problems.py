@@ -10,19 +10,20 @@ import pytest
 
 import cute_py
 from cute_py import Kernel
-from cute_py.testing import strided_array
+from cute_py.testing import runs_here, strided_array
 
 FUNCTIONS = {"nt": "sgemm_nt", "tn": "sgemm_tn", "nn": "sgemm_nn", "tt": "sgemm_tt"}
 
 
 def variants_on_targets() -> list[Any]:
-    """Every variant of the registry on every target, the GPU's marked so."""
+    """Every variant of the registry on every target that this processor can run, the GPU's marked so."""
     return [
         pytest.param(
             variant, target, id=f"{variant.name}-{target}", marks=[pytest.mark.gpu] if target == "cuda" else []
         )
         for variant in cute_py.kernels().values()
         for target in (variant.targets if "emulator" not in variant.targets else ("emulator", "cuda"))
+        if target == "cuda" or runs_here(variant, target)
     ]
 
 

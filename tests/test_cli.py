@@ -142,6 +142,55 @@ def test_a_wrong_result_is_not_written(
     assert not (files / "C.npy").exists()
 
 
+def test_damaged_files_are_named(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good = (files / "A.npy").read_bytes()
+    damaged = {
+        "zip": b"PK\x03\x04",
+        "short": good[:100],
+        "huge": good.replace(b"(30, 20)", b"(10000000000, 1000000)"),
+        "bool": good.replace(b"(30, 20)", b"(True,3)"),
+        "open": good.replace(b"}", b" "),
+        "empty": b"",
+    }
+    for name, content in damaged.items():
+        (files / "broken.npy").write_bytes(content)
+        assert run(files, "broken.npy", "B.npy", "-o", "C.npy") == 2, name
+        assert "cannot read" in capsys.readouterr().err
+    assert not (files / "C.npy").exists()
+
+
+def test_only_plain_files_are_replaced(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(files / "pipe.npy")
+    assert run(files, "A.npy", "B.npy", "-o", "pipe.npy") == 2
+    assert "not a plain file" in capsys.readouterr().err
+    assert (files / "pipe.npy").is_fifo()
+
+    (files / "target.npy").write_bytes(b"old")
+    (files / "target.npy").chmod(0o640)
+    (files / "link.npy").symlink_to(files / "target.npy")
+    assert run(files, "A.npy", "B.npy", "-o", "link.npy") == 0
+    assert (files / "link.npy").is_symlink()
+    assert np.load(files / "target.npy").shape == (30, 40)
+    assert (files / "target.npy").stat().st_mode & 0o777 == 0o640
+
+    assert run(files, "A.npy", "B.npy", "-o", "x" * 240 + ".npy") == 0
+    assert run(files, "A.npy", "B.npy", "-o", "x" * 300 + ".npy") == 2
+
+
+def test_a_product_too_large_for_memory(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.save(files / "long.npy", np.zeros((10**8, 0), np.float32))
+    assert run(files, "long.npy", "long.npy", "-o", "C.npy") == 2
+    assert "no memory for the product" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("shell", ["exec {} > /dev/full", "exec {} >&-"])
+def test_an_output_that_cannot_be_written(shell: str) -> None:
+    command = shell.format(f"{sys.executable} -m cute_py kernels")
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert "Traceback" not in done.stderr
+    assert done.returncode == (2 if "full" in shell else 0)
+
+
 def test_info(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["info"]) == 0
     output = capsys.readouterr().out

@@ -76,7 +76,7 @@ class Producer:
             managed.major, managed.minor = changes.get("version", (1, 0))
             managed.flags = changes.get("flags", 0)
         tensor = managed.tensor
-        tensor.data = array.ctypes.data - changes.get("byte_offset", 0)
+        tensor.data = changes.get("data", array.ctypes.data - changes.get("byte_offset", 0))
         tensor.byte_offset = changes.get("byte_offset", 0)
         tensor.device_type, tensor.device_id = self.__dlpack_device__()
         tensor.ndim = changes.get("ndim", len(shape))
@@ -136,12 +136,23 @@ HOSTILE = {
     "a negative span over any memory": ({"shape": (6, 5), "strides": (-(2**63), 1)}, "spans more than any memory"),
     "lanes": ({"dtype": (2, 32, 4)}, "float32x4"),
     "bfloat16": ({"dtype": (4, 16, 1)}, "bfloat16"),
+    "no memory": ({"data": None}, "has elements but no memory"),
     "an unknown type": ({"dtype": (77, 32, 1)}, "unknown32"),
     "an unknown device": ({"device": (99, 0)}, "DLPack device type 99"),
     "a future version": ({"version": (2, 0)}, r"DLPack 2\.0"),
     "a used capsule": ({"name": b"used_dltensor"}, "no DLPack capsule"),
     "another capsule": ({"name": b"sandwich"}, "no DLPack capsule"),
 }
+
+
+@pytest.mark.parametrize("device", [None, "x", 5, (1,), (1, 0, 0), ("cpu", 0), (2**40, 0)], ids=str)
+def test_a_strange_device_is_refused(array: np.ndarray, device: Any) -> None:
+    class Lost(Producer):
+        def __dlpack_device__(self) -> Any:
+            return device
+
+    with pytest.raises(OperandError, match=r"B \(.*Lost\) cannot be exported: __dlpack_device__ returned no pair"):
+        cute_py.gemm(array, Lost(array))
 
 
 @pytest.mark.parametrize("versioned", [True, False])

@@ -16,7 +16,9 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-MODULES = [m.name for m in pkgutil.walk_packages(cute_py.__path__, "cute_py.") if not m.name.endswith(("__main__", "_core"))]
+MODULES = [
+    m.name for m in pkgutil.walk_packages(cute_py.__path__, "cute_py.") if not m.name.endswith(("__main__", "_core"))
+]
 
 
 @pytest.mark.parametrize("name", ["cute_py", *MODULES])

@@ -69,8 +69,35 @@ def test_torch_mistakes(device: str) -> None:
         cute_py.gemm(A.bfloat16(), A)
     with pytest.raises(OperandError, match=r"B .*cannot be exported"):
         cute_py.gemm(A, A.to_sparse())
-    with pytest.raises(OperandError, match="overlaps A"):
+    with pytest.raises(OperandError, match="may overlap A"):
         cute_py.gemm(A[:3, :3], torch.ones(3, 3, device=device), A[:3, :3])
+
+
+def test_torch_tensors_that_are_not_what_their_memory_says() -> None:
+    torch = need("torch")
+    A = torch.ones(3, 4)
+    negated = torch.complex(torch.zeros(3, 4), torch.ones(3, 4)).conj().imag
+    assert negated.is_neg()
+    with pytest.raises(OperandError, match=r"A is a view that PyTorch negates.*\n  next: pass A\.resolve_neg\(\)"):
+        cute_py.gemm(negated, A)
+    with pytest.raises(OperandError, match="C is a view that PyTorch negates"):
+        cute_py.gemm(A, A, torch.complex(torch.zeros(3, 3), torch.ones(3, 3)).conj().imag)
+    freed = torch.ones(3, 4)
+    freed.untyped_storage().resize_(0)
+    square = torch.ones(3, 3)
+    square.untyped_storage().resize_(0)
+    for operands in ((freed, A), (A, freed), (A, A, square)):
+        with pytest.raises(OperandError, match="has elements but no memory"):
+            cute_py.gemm(*operands)
+
+
+def test_a_torch_subclass_gets_a_tensor() -> None:
+    torch = need("torch")
+
+    class Mine(torch.Tensor):
+        pass
+
+    assert isinstance(cute_py.gemm(torch.ones(3, 4).as_subclass(Mine), torch.ones(2, 4)), torch.Tensor)
 
 
 def test_torch_parameter_and_numpy_together(operands: tuple[np.ndarray, np.ndarray]) -> None:

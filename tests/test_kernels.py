@@ -185,6 +185,27 @@ def test_error_ratio_notices_one_wrong_element(rng: np.random.Generator) -> None
             check_gemm(broken, A, B)
 
 
+def test_error_ratio_is_fair(rng: np.random.Generator) -> None:
+    """Right results of unusual operands are right: overflow, underflow, scalars that float32 rounds to 0, NaN alpha at K = 0."""
+    big, tiny, nan = (np.full((2, 2), value, np.float32) for value in (1e30, 1e-25, np.nan))
+    one, none = np.eye(2, dtype=np.float32), np.zeros((2, 0), np.float32)
+    assert error_ratio(cute_py.gemm(big, big), big, big) <= 1
+    assert error_ratio(cute_py.gemm(tiny, tiny, alpha=1e38), tiny, tiny, alpha=1e38) <= 1
+    assert error_ratio(cute_py.gemm(nan, nan, alpha=1e-50), nan, nan, alpha=1e-50) <= 1
+    assert error_ratio(cute_py.gemm(one, one, nan.copy(), beta=1e-50), one, one, nan, beta=1e-50) <= 1
+    assert error_ratio(cute_py.gemm(none, none, alpha=np.nan), none, none, alpha=np.nan) <= 1
+
+
+@pytest.mark.parametrize("kernel", cute_py.kernels().families())
+def test_a_large_c_is_not_rounded_with_every_block_of_k(kernel: str) -> None:
+    k = 100 * 384
+    A, B = np.full((1, k), 1 / 768, np.float32), np.ones((1, k), np.float32)
+    before = np.full((1, 1), 2.0**24, np.float32)
+    device = "cpu" if kernel in ("cpu", "reference") else "emulator"
+    C = cute_py.gemm(A, B, before.copy(), beta=1, kernel=kernel, device=device)
+    check_gemm(C, A, B, before, beta=1)
+
+
 def test_strided_array_notices_a_write_outside(rng: np.random.Generator) -> None:
     for strides in ((1, 7), (9, 1), (-1, 8), (3, 20)):
         array, check = strided_array(rng.standard_normal((5, 6)), strides)

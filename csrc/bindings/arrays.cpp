@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/arguments.hpp"
 #include "problem/errors.hpp"
 
 namespace cute_py::bindings {
@@ -89,17 +90,14 @@ std::string device_text(dlpack::Device const& device) {
   }
 }
 
-std::string type_name(py::handle object) {
-  auto const type = py::type::of(object);
-  auto const module = py::str(type.attr("__module__")).cast<std::string>();
-  auto const name = py::str(type.attr("__qualname__")).cast<std::string>();
-  return module == "builtins" ? name : module + "." + name;
-}
-
 // The message of the Python exception that is being handled, first line only.
 std::string first_line(py::error_already_set const& error) {
-  auto const text = py::str(error.value()).cast<std::string>();
-  return text.substr(0, text.find('\n'));
+  try {
+    auto const text = py::str(error.value()).cast<std::string>();
+    return text.substr(0, text.find('\n'));
+  } catch (std::exception const&) {
+    return "an error without a readable message";
+  }
 }
 
 bool in_module(py::handle object, char const* module) {
@@ -193,6 +191,10 @@ void Operand::view(dlpack::Tensor const& tensor) {
            "check its producer");
   }
 
+  if (tensor.data == nullptr && !empty) {
+    refuse(std::string(name_) + " has elements but no memory", "pass an array whose memory exists");
+  }
+
   data_ = static_cast<char*>(tensor.data) + tensor.byte_offset;
   if (rank_ != 2) {
     text_ = layout_text(rank_, tensor.shape, strides);
@@ -229,6 +231,13 @@ Operand Operand::import(char const* name, py::handle object, std::optional<std::
       operand.refuse(std::string(name) + " requires grad, and cute_py records no gradients",
                      "pass " + std::string(name) + ".detach()");
     }
+    static PyObject* const is_neg = PyUnicode_InternFromString("is_neg");
+    auto const negated = py::reinterpret_steal<py::object>(PyObject_CallMethodNoArgs(object.ptr(), is_neg));
+    if (!negated) PyErr_Clear();
+    if (negated && negated.is(py::bool_(true))) {
+      operand.refuse(std::string(name) + " is a view that PyTorch negates when it is read",
+                     "pass " + std::string(name) + ".resolve_neg()");
+    }
     dlpack::Tensor tensor{};
     if (api->view_object(object.ptr(), &tensor) != 0) {
       py::error_already_set error;
@@ -249,13 +258,39 @@ Operand Operand::import(char const* name, py::handle object, std::optional<std::
                    "numpy.asarray(" +
                        std::string(name) + ") makes one");
   }
+  if (in_module(object, "numpy.ma")) {
+    operand.refuse(std::string(name) + " is a masked array, and a product knows no masks",
+                   "pass " + std::string(name) + ".filled(0), or what else masked elements shall count as");
+  }
   operand.import_capsule(stream);
   return operand;
 }
 
 void Operand::import_capsule(std::optional<std::uintptr_t> stream) {
-  auto const device = object_.attr("__dlpack_device__")().cast<std::pair<std::int32_t, std::int32_t>>();
-  device_ = {device.first, device.second};
+  auto const refuse_export = [this](std::string const& reason) {
+    std::string described = std::string(name_) + " (" + type_name(object_);
+    if (py::hasattr(object_, "dtype")) described += ", dtype " + py::str(object_.attr("dtype")).cast<std::string>();
+    refuse(described + ") cannot be exported: " + reason,
+           "pass a float32 array in native byte order whose strides are whole elements, such as numpy.array(" +
+               std::string(name_) + ", dtype=numpy.float32)");
+  };
+  auto const is_refusal = [](py::error_already_set const& error) {
+    for (PyObject* type : {PyExc_BufferError, PyExc_RuntimeError, PyExc_TypeError, PyExc_ValueError}) {
+      if (error.matches(type)) return true;
+    }
+    return false;
+  };
+
+  try {
+    auto const device = object_.attr("__dlpack_device__")();
+    auto const [type, id] = device.cast<std::pair<std::int32_t, std::int32_t>>();
+    device_ = {type, id};
+  } catch (py::error_already_set const& error) {
+    if (!is_refusal(error)) throw;
+    refuse_export(first_line(error));
+  } catch (py::cast_error const&) {
+    refuse_export("__dlpack_device__ returned no pair of device type and number");
+  }
 
   py::dict arguments;
   if (on_cuda()) {
@@ -275,16 +310,9 @@ void Operand::import_capsule(std::optional<std::uintptr_t> stream) {
       if (!error.matches(PyExc_TypeError)) throw;
       capsule = method(**arguments);  // a producer from before max_version
     }
-  } catch (py::error_already_set& error) {
-    if (!error.matches(PyExc_BufferError) && !error.matches(PyExc_RuntimeError) && !error.matches(PyExc_TypeError) &&
-        !error.matches(PyExc_ValueError)) {
-      throw;
-    }
-    std::string described = std::string(name_) + " (" + type_name(object_);
-    if (py::hasattr(object_, "dtype")) described += ", dtype " + py::str(object_.attr("dtype")).cast<std::string>();
-    refuse(described + ") cannot be exported: " + first_line(error),
-           "pass a float32 array in native byte order whose strides are whole elements, such as numpy.array(" +
-               std::string(name_) + ", dtype=numpy.float32)");
+  } catch (py::error_already_set const& error) {
+    if (!is_refusal(error)) throw;
+    refuse_export(first_line(error));
   }
 
   // A capsule is renamed once its tensor is ours to give back; until then it gives the tensor back itself.

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <vector>
 
+#include "bindings/arguments.hpp"
 #include "bindings/arrays.hpp"
 #include "bindings/staging.hpp"
 #include "dispatch/select.hpp"
@@ -30,9 +31,9 @@ struct Call {
   py::handle c;  // None: allocate
   float alpha;
   float beta;
-  std::string_view kernel;  // "auto", a kernel or a variant
-  std::string_view device;  // "", "cpu", "emulator", "cuda" or "cuda:1"
-  py::handle stream;
+  std::string_view kernel;               // "auto", a kernel or a variant
+  std::string_view device;               // "", "cpu", "emulator", "cuda" or "cuda:1"
+  std::optional<std::uintptr_t> stream;  // as the caller gave it
   Execution execution;
 };
 
@@ -73,25 +74,6 @@ DeviceInfo const& emulated_device() {
     return device;
   }();
   return info;
-}
-
-// A stream as the user gives it: a handle, or an object of CuPy, PyTorch or cuda.core.
-std::optional<std::uintptr_t> stream_handle(py::handle stream) {
-  if (stream.is_none()) return std::nullopt;
-  if (py::isinstance<py::int_>(stream) && !py::isinstance<py::bool_>(stream)) {
-    auto const handle = stream.cast<std::intptr_t>();
-    if (handle < 0) throw OperandError("stream is a handle >= 0, got " + std::to_string(handle));
-    return handle == 1 ? 0 : static_cast<std::uintptr_t>(handle);  // 1 is DLPack's name for the default stream
-  }
-  for (char const* name : {"cuda_stream", "ptr"}) {
-    if (py::hasattr(stream, name)) return stream.attr(name).cast<std::uintptr_t>();
-  }
-  if (py::hasattr(stream, "__cuda_stream__")) {
-    return stream.attr("__cuda_stream__")().cast<py::tuple>()[1].cast<std::uintptr_t>();
-  }
-  throw OperandError(
-      "stream is neither a handle nor a stream of CuPy, PyTorch or cuda.core\n"
-      "  next: pass the cudaStream_t as an int");
 }
 
 std::string operands_text(Operand const& a, Operand const& b, Operand const* c = nullptr) {
@@ -135,25 +117,25 @@ void require_result(Call const& call, Operand const& a, Operand const& b, Operan
   std::string const function(call.function);
   auto const m = a.extent(0);
   auto const n = b.extent(0);
-  auto const all = operands_text(a, b, &c);
+  auto const all = [&] { return operands_text(a, b, &c); };
   if (c.rank() != 2 || c.extent(0) != m || c.extent(1) != n) {
-    throw OperandError(function + " needs C (M,N) = (" + std::to_string(m) + "," + std::to_string(n) + ")" + all +
+    throw OperandError(function + " needs C (M,N) = (" + std::to_string(m) + "," + std::to_string(n) + ")" + all() +
                        "\n  next: pass a C of that shape, or none to get a new one");
   }
   if (!c.is_float32()) {
-    throw OperandError(function + " writes float32" + all + "\n  next: pass a float32 C, or none to get a new one");
+    throw OperandError(function + " writes float32" + all() + "\n  next: pass a float32 C, or none to get a new one");
   }
   if (c.read_only()) {
-    throw OperandError(function + " cannot write to C, which is read-only" + all +
+    throw OperandError(function + " cannot write to C, which is read-only" + all() +
                        "\n  next: pass a writable C, or none to get a new one");
   }
   if (shares_elements(c.matrix(), m, n)) {
-    throw OperandError(function + " cannot write to C, whose strides put several elements in one place" + all +
+    throw OperandError(function + " cannot write to C, whose strides put several elements in one place" + all() +
                        "\n  next: pass a C with its own memory for every element, or none to get a new one");
   }
   for (Operand const* x : {&a, &b}) {
     if (may_overlap(x->matrix(), x->extent(0), x->extent(1), c.matrix(), m, n)) {
-      throw OperandError(function + " cannot write to C, which overlaps " + x->name() + all + "\n  next: copy " +
+      throw OperandError(function + " cannot write to C, which may overlap " + x->name() + all() + "\n  next: copy " +
                          x->name() + ", or pass no C to get a new one");
     }
   }
@@ -205,10 +187,12 @@ void require_layout(Call const& call, Operand const& a, Operand const& b, Operan
       next += unit_mode == 0 ? "; numpy.asfortranarray(" + name + ") makes " + name + " " + wanted
                              : "; numpy.ascontiguousarray(" + name + ") makes " + name + " " + wanted;
     }
-    throw OperandError(std::string(call.function) + " needs " + name + " " + wanted + ": strides " + strides + ", ld" +
-                       name + " >= " + std::to_string(operand->extent(unit_mode)) + operands_text(a, b, c) + "\n  " +
-                       name + " is " + (got == wanted ? wanted + " with lines that overlap" : got) +
-                       "\n  next: " + next);
+    throw OperandError(
+        std::string(call.function) + " needs " + name + " " + wanted + ": strides " + strides + ", ld" + name +
+        " >= " + std::to_string(operand->extent(unit_mode)) + operands_text(a, b, c) + "\n  " + name + " is " +
+        (got == wanted ? wanted + ", but its leading dimension is " + std::to_string(operand->stride(1 - unit_mode))
+                       : got) +
+        "\n  next: " + next);
   }
 }
 
@@ -218,7 +202,7 @@ struct Place {
   Target target;
   int ordinal;  // of a GPU
   bool staged;  // host arrays on a GPU: copied in and out
-  std::string why;
+  char const* why;
 };
 
 // The ordinal in "cuda" or "cuda:1"; nothing for "cpu", "emulator" and no device at all.
@@ -290,7 +274,7 @@ Place choose_place(Call const& call, Operand const& a, Operand const& b) {
                                                 : std::string("this build of cute_py has no GPU kernels")) +
                     "\n  next: device='emulator' runs GPU kernels without one; device='cpu' computes on the CPU");
   }
-  return {Target::cuda, *ordinal, true, "device='" + std::string(call.device) + "': host arrays, copied in and out"};
+  return {Target::cuda, *ordinal, true, "a GPU was asked for; the host arrays are copied in and out"};
 }
 
 DeviceInfo const& device_of(Place const& place) {
@@ -353,8 +337,8 @@ void run_staged(Call const& call, Problem problem, Place const& place, Operand c
   staged_c.copy_back(host_c);
 }
 
-py::object gemm(Call call, py::handle allocate) {
-  auto stream = stream_handle(call.stream);
+py::object gemm(Call& call, py::handle allocate) {
+  auto stream = call.stream;
   Operand a = Operand::import("A", call.a, stream);
   if (!stream && a.on_cuda()) stream = a.stream();
   Operand b = Operand::import("B", call.b, stream);
@@ -401,7 +385,7 @@ py::object gemm(Call call, py::handle allocate) {
 constexpr std::uintptr_t kAlignedNowhere = 1 << 12;
 
 py::dict explain(Call const& call) {
-  auto stream = stream_handle(call.stream);
+  auto stream = call.stream;
   Operand a = Operand::import("A", call.a, stream);
   if (!stream && a.on_cuda()) stream = a.stream();
   Operand b = Operand::import("B", call.b, stream);
@@ -457,36 +441,52 @@ py::dict explain(Call const& call) {
   return d;
 }
 
-Call make_call(std::string_view function, std::string_view layout, py::handle a, py::handle b, py::handle c,
-               double alpha, double beta, std::string_view kernel, std::string_view device, py::handle stream,
-               int host_threads, int order, std::uint64_t seed, bool poison) {
-  Call call{function, layout, a, b, c, static_cast<float>(alpha), static_cast<float>(beta), kernel, device, stream, {}};
-  call.execution.host_threads = host_threads;
-  call.execution.emulator = {static_cast<ThreadOrder>(order), seed, poison};
+// Threads that a call on host arrays may use. Guarded by the GIL.
+int& host_threads() {
+  static int threads = runtime::host_processors();
+  return threads;
+}
+
+Call make_call(py::handle function, py::handle layout, py::handle a, py::handle b, py::handle c, py::handle kernel,
+               py::handle device, py::handle stream) {
+  Call call{text_argument("function", function),
+            text_argument("layout", layout),
+            a,
+            b,
+            c,
+            1,
+            0,
+            text_argument("kernel", kernel),
+            optional_text_argument("device", device),
+            stream_argument(stream),
+            {}};
+  call.execution.host_threads = host_threads();
   return call;
 }
 
 }  // namespace
 
 void register_gemm(py::module_& module) {
+  module.def("num_threads", [] { return host_threads(); });
+  module.def("set_num_threads", [](int threads) { host_threads() = threads; }, py::arg("threads"));
   module.def(
       "gemm",
-      [](py::handle allocate, std::string_view function, std::string_view layout, py::handle a, py::handle b,
-         py::handle c, double alpha, double beta, std::string_view kernel, std::string_view device, py::handle stream,
-         int host_threads, int order, std::uint64_t seed, bool poison) {
-        return gemm(make_call(function, layout, a, b, c, alpha, beta, kernel, device, stream, host_threads, order, seed,
-                              poison),
-                    allocate);
+      [](py::handle allocate, py::handle function, py::handle layout, py::handle a, py::handle b, py::handle c,
+         py::handle alpha, py::handle beta, py::handle kernel, py::handle device, py::handle stream,
+         py::handle emulator) {
+        Call call = make_call(function, layout, a, b, c, kernel, device, stream);
+        call.alpha = number_argument("alpha", alpha);
+        call.beta = number_argument("beta", beta);
+        call.execution.emulator = emulator_argument(emulator);
+        return gemm(call, allocate);
       },
       py::arg("allocate"), py::arg("function"), py::arg("layout"), py::arg("A"), py::arg("B"), py::arg("C"),
-      py::arg("alpha"), py::arg("beta"), py::arg("kernel"), py::arg("device"), py::arg("stream"),
-      py::arg("host_threads"), py::arg("order"), py::arg("seed"), py::arg("poison"));
+      py::arg("alpha"), py::arg("beta"), py::arg("kernel"), py::arg("device"), py::arg("stream"), py::arg("emulator"));
   module.def(
       "explain",
-      [](std::string_view function, std::string_view layout, py::handle a, py::handle b, py::handle c,
-         std::string_view kernel, std::string_view device, py::handle stream) {
-        return explain(make_call(function, layout, a, b, c, 1, 0, kernel, device, stream, 1, 0, 0, true));
-      },
+      [](py::handle function, py::handle layout, py::handle a, py::handle b, py::handle c, py::handle kernel,
+         py::handle device,
+         py::handle stream) { return explain(make_call(function, layout, a, b, c, kernel, device, stream)); },
       py::arg("function"), py::arg("layout"), py::arg("A"), py::arg("B"), py::arg("C"), py::arg("kernel"),
       py::arg("device"), py::arg("stream"));
 }

@@ -113,8 +113,8 @@ void store_edge(MicroKernel const& micro, float alpha, float const* acc, float b
   }
 }
 
-// What a thread does: its rectangle of C, all of K.
-void multiply_rectangle(MicroKernel const& micro, Problem const& p, Rectangle const& r) {
+// A rectangle of C, all of K. C is rounded after each block of K.
+void multiply_blocks(MicroKernel const& micro, Problem const& p, Rectangle const& r) {
   auto const block_m = std::min(round_up(r.extent_m, micro.mr), kBlockM / micro.mr * micro.mr);
   auto const block_n = std::min(round_up(r.extent_n, micro.nr), kBlockN / micro.nr * micro.nr);
   auto const block_k = std::min(p.k, kBlockK);
@@ -146,6 +146,30 @@ void multiply_rectangle(MicroKernel const& micro, Problem const& p, Rectangle co
           }
         }
       }
+    }
+  }
+}
+
+// What a thread does: its rectangle of C. With several blocks of K, beta * C is added once at the end, to a sum of its
+// own: added to C at the start, it would be rounded with every block.
+void multiply_rectangle(MicroKernel const& micro, Problem const& p, Rectangle const& r) {
+  if (p.beta == 0 || p.k <= kBlockK) {
+    multiply_blocks(micro, p, r);
+    return;
+  }
+  AlignedBuffer sum(r.extent_m * r.extent_n);
+  Problem partial = p;
+  partial.a.data = static_cast<float*>(p.a.data) + r.m * p.a.stride[0];
+  partial.b.data = static_cast<float*>(p.b.data) + r.n * p.b.stride[0];
+  partial.c = {sum.data, {1, r.extent_m}};
+  partial.beta = 0;
+  multiply_blocks(micro, partial, {0, 0, r.extent_m, r.extent_n});
+
+  auto* const c = static_cast<float*>(p.c.data) + r.m * p.c.stride[0] + r.n * p.c.stride[1];
+  for (std::int64_t j = 0; j < r.extent_n; ++j) {
+    for (std::int64_t i = 0; i < r.extent_m; ++i) {
+      float& element = c[i * p.c.stride[0] + j * p.c.stride[1]];
+      element = sum.data[j * r.extent_m + i] + p.beta * element;
     }
   }
 }

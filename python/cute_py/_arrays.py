@@ -20,18 +20,15 @@ def empty_result(like: Any, m: int, n: int, m_major: bool) -> Any:
     Strides are (1, m) if `m_major`, else (n, 1). A library without mutable arrays gets a stand-in, which `as_result` turns
     into one of its own.
     """
-    library = type(like).__module__.partition(".")[0]
     shape = (n, m) if m_major else (m, n)
-    if library == "torch":
-        torch = sys.modules["torch"]
+    if (torch := _library_of(like, "torch", "Tensor")) is not None:
         result = torch.empty(shape, dtype=torch.float32, device=like.device)
-    elif library == "cupy":
-        cupy = sys.modules["cupy"]
+    elif (cupy := _library_of(like, "cupy", "ndarray")) is not None:
         with like.device:
             result = cupy.empty(shape, dtype=cupy.float32)
     else:
         kind, ordinal = like.__dlpack_device__()
-        if kind in _DLPACK_CUDA and library in ("jax", "jaxlib"):
+        if kind in _DLPACK_CUDA and _library_of(like, "jax", "Array") is not None:
             return _core.Buffer(device=ordinal, rows=m, columns=n, row_major=not m_major)
         if kind not in _DLPACK_CPU:
             raise OperandError(
@@ -44,6 +41,12 @@ def empty_result(like: Any, m: int, n: int, m_major: bool) -> Any:
 
 def as_result(like: Any, result: Any) -> Any:
     """Return what `empty_result` made as an array of the library of `like`, without a copy."""
-    if type(like).__module__.partition(".")[0] in ("jax", "jaxlib"):
-        return sys.modules["jax"].dlpack.from_dlpack(result)
+    if (jax := _library_of(like, "jax", "Array")) is not None:
+        return jax.dlpack.from_dlpack(result)
     return result
+
+
+def _library_of(array: Any, library: str, name: str) -> Any:
+    """Return the module `library` if it has been imported and `array` is one of its arrays, else None."""
+    module = sys.modules.get(library)
+    return module if module is not None and isinstance(array, getattr(module, name)) else None

@@ -11,6 +11,8 @@ def device_count() -> int: ...
 def devices() -> list[dict[str, Any]]: ...
 def host_isa() -> str: ...
 def host_processors() -> int: ...
+def num_threads() -> int: ...
+def set_num_threads(threads: int) -> None: ...
 def entries() -> list[dict[str, Any]]: ...
 def gemm(
     allocate: Callable[[Any, int, int, bool], Any],
@@ -19,18 +21,15 @@ def gemm(
     A: Any,
     B: Any,
     C: Any,
-    alpha: float,
-    beta: float,
-    kernel: str,
-    device: str,
+    alpha: Any,
+    beta: Any,
+    kernel: Any,
+    device: Any,
     stream: Any,
-    host_threads: int,
-    order: int,
-    seed: int,
-    poison: bool,
+    emulator: Any,
 ) -> Any: ...
 def explain(
-    function: str, layout: str, A: Any, B: Any, C: Any, kernel: str, device: str, stream: Any
+    function: str, layout: str, A: Any, B: Any, C: Any, kernel: Any, device: Any, stream: Any
 ) -> dict[str, Any]: ...
 
 class Buffer:

@@ -12,47 +12,10 @@ from cute_py._arrays import as_result, empty_result
 from cute_py.emulator import EmulatorOptions
 from cute_py.errors import OperandError
 from cute_py.explanation import Explanation
-from cute_py.threads import get_num_threads
 
 __all__ = ["explain", "gemm", "sgemm_nn", "sgemm_nt", "sgemm_tn", "sgemm_tt"]
 
 _LAYOUT_OF = {"gemm": "", "sgemm_nt": "nt", "sgemm_tn": "tn", "sgemm_nn": "nn", "sgemm_tt": "tt"}
-_ORDERS = {"forward": 0, "backward": 1, "random": 2}
-_DEFAULT_EMULATOR = EmulatorOptions()
-
-
-def _product(
-    function: str,
-    layout: str,
-    A: Any,
-    B: Any,
-    C: Any,
-    alpha: float,
-    beta: float,
-    kernel: str,
-    stream: Any,
-    device: str | None,
-    emulator: EmulatorOptions | None,
-) -> Any:
-    options = _DEFAULT_EMULATOR if emulator is None else emulator
-    result = _core.gemm(
-        empty_result,
-        function,
-        layout,
-        A,
-        B,
-        C,
-        alpha,
-        beta,
-        kernel,
-        device or "",
-        stream,
-        get_num_threads(),
-        _ORDERS[options.order],
-        options.seed,
-        options.poison_shared_memory,
-    )
-    return result if C is not None else as_result(A, result)
 
 
 def gemm(
@@ -80,7 +43,7 @@ def gemm(
         A writable float32 (M,N) array of any strides, which is written in place and returned. It must not overlap A or B.
         Without it, a new array of A's library is returned, with strides (N, 1).
     alpha, beta
-        Rounded to float32. If beta is 0, C is not read. If alpha or K is 0, A and B are not read. Otherwise NaN and
+        Real numbers, rounded to float32. If beta is 0, C is not read. If alpha or K is 0, A and B are not read. Otherwise NaN and
         infinity propagate.
     kernel
         ``"auto"``, or the name of a kernel or of a variant, see `kernels`. A GPU kernel named for host arrays runs in the
@@ -99,6 +62,11 @@ def gemm(
     -------
     C, or a new array. On a GPU the kernel may still be running; JAX arrays are waited for.
 
+    Notes
+    -----
+    cute_py takes no part in automatic differentiation: it refuses PyTorch tensors that require gradients, and does not
+    record that C was written. While a call runs, no other thread may resize or free the arrays.
+
     Raises
     ------
     OperandError
@@ -116,7 +84,8 @@ def gemm(
     array([[ 5., 11.],
            [11., 25.]], dtype=float32)
     """
-    return _product("gemm", "", A, B, C, alpha, beta, kernel, stream, device, emulator)
+    result = _core.gemm(empty_result, "gemm", "", A, B, C, alpha, beta, kernel, device, stream, emulator)
+    return result if C is not None else as_result(A, result)
 
 
 def sgemm_nt(
@@ -143,7 +112,8 @@ def sgemm_nt(
     array([[ 5., 11.],
            [11., 25.]], dtype=float32)
     """
-    return _product("sgemm_nt", "nt", A, B, C, alpha, beta, kernel, stream, device, emulator)
+    result = _core.gemm(empty_result, "sgemm_nt", "nt", A, B, C, alpha, beta, kernel, device, stream, emulator)
+    return result if C is not None else as_result(A, result)
 
 
 def sgemm_tn(
@@ -170,7 +140,8 @@ def sgemm_tn(
     array([[ 5., 11.],
            [11., 25.]], dtype=float32)
     """
-    return _product("sgemm_tn", "tn", A, B, C, alpha, beta, kernel, stream, device, emulator)
+    result = _core.gemm(empty_result, "sgemm_tn", "tn", A, B, C, alpha, beta, kernel, device, stream, emulator)
+    return result if C is not None else as_result(A, result)
 
 
 def sgemm_nn(
@@ -198,7 +169,8 @@ def sgemm_nn(
     array([[ 5., 11.],
            [11., 25.]], dtype=float32)
     """
-    return _product("sgemm_nn", "nn", A, B, C, alpha, beta, kernel, stream, device, emulator)
+    result = _core.gemm(empty_result, "sgemm_nn", "nn", A, B, C, alpha, beta, kernel, device, stream, emulator)
+    return result if C is not None else as_result(A, result)
 
 
 def sgemm_tt(
@@ -226,7 +198,8 @@ def sgemm_tt(
     array([[ 5., 11.],
            [11., 25.]], dtype=float32)
     """
-    return _product("sgemm_tt", "tt", A, B, C, alpha, beta, kernel, stream, device, emulator)
+    result = _core.gemm(empty_result, "sgemm_tt", "tt", A, B, C, alpha, beta, kernel, device, stream, emulator)
+    return result if C is not None else as_result(A, result)
 
 
 def explain(
@@ -253,9 +226,9 @@ def explain(
     target: emulator (emulator), because device='emulator'
     kernel: sgemm_sm80_nt_f32
     """
-    if function not in _LAYOUT_OF:
+    if not isinstance(function, str) or function not in _LAYOUT_OF:
         raise OperandError(f"function is one of {', '.join(_LAYOUT_OF)}, got {function!r}")
-    found = _core.explain(function, _LAYOUT_OF[function], A, B, C, kernel, device or "", stream)
+    found = _core.explain(function, _LAYOUT_OF[function], A, B, C, kernel, device, stream)
     found["operands"] = tuple(found["operands"])
     found["rejected"] = tuple(found["rejected"])
     return Explanation(function=function, **found)

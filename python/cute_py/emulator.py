@@ -34,5 +34,7 @@ class EmulatorOptions:
     def __post_init__(self) -> None:
         if self.order not in get_args(ThreadOrder):
             raise OperandError(f"order is one of {', '.join(get_args(ThreadOrder))}, got {self.order!r}")
-        if not 0 <= self.seed < 2**64:
-            raise OperandError(f"seed is in [0, 2**64), got {self.seed}")
+        if not isinstance(self.seed, int) or not 0 <= self.seed < 2**64:
+            raise OperandError(f"seed is an integer in [0, 2**64), got {self.seed!r}")
+        if not isinstance(self.poison_shared_memory, bool):
+            raise OperandError(f"poison_shared_memory is True or False, got {self.poison_shared_memory!r}")

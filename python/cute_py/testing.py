@@ -17,15 +17,28 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cute_py import _core
 from cute_py._gemm import gemm
-from cute_py._kernels import Kernel, kernels
+from cute_py._kernels import Kernel, kernels, raise_unknown_kernel
 from cute_py.devices import cuda_available
+from cute_py.errors import OperandError
 
-__all__ = ["Check", "check_gemm", "count_checks", "error_ratio", "gemm_reference", "strided_array", "verify"]
+__all__ = [
+    "Check",
+    "check_gemm",
+    "count_checks",
+    "error_ratio",
+    "gemm_reference",
+    "runs_here",
+    "strided_array",
+    "verify",
+]
 
 FloatArray = npt.NDArray[np.float32]
 
+_INSTRUCTION_SETS = ("baseline", "avx2", "avx512")
 _UNIT_ROUNDOFF = 2.0**-24
+_LARGEST = float(np.finfo(np.float32).max) * (1 - 2.0**-20)  # a sum below it cannot round up to infinity
 _SMALLEST = 2.0**-149  # the distance between subnormal float32 numbers
 
 
@@ -34,16 +47,15 @@ def gemm_reference(
 ) -> npt.NDArray[np.float64]:
     """Return alpha * A B^T + beta * C in float64 for A (M,K), B (N,K), C (M,N), with the rules of `cute_py.gemm`.
 
-    beta == 0 does not read C; alpha == 0 does not read A and B.
+    alpha and beta are rounded to float32. beta == 0 does not read C; alpha == 0 and K == 0 do not read A and B.
     """
     a, b = np.asarray(A, np.float64), np.asarray(B, np.float64)
+    alpha, beta = _as_float32(alpha), _as_float32(beta)
     with np.errstate(all="ignore"):
-        if alpha == 0 or a.shape[1] == 0:
-            result = np.zeros((a.shape[0], b.shape[0]))
-        else:
-            result = np.float64(np.float32(alpha)) * (a @ b.T)
+        reads = alpha != 0 and a.shape[1] != 0
+        result = alpha * (a @ b.T) if reads else np.zeros((a.shape[0], b.shape[0]))
         if beta != 0 and C is not None:
-            result = result + np.float64(np.float32(beta)) * np.asarray(C, np.float64)
+            result = result + beta * np.asarray(C, np.float64)
     return result
 
 
@@ -59,7 +71,7 @@ def error_ratio(
     """Return the largest error of an element of `result` (M,N), divided by its bound; at most 1 if the result is right.
 
     `C` is what C held before the product. Where the reference is NaN or infinite, the result has to be the same; if it is
-    not, the ratio is infinite.
+    not, the ratio is infinite. Where finite operands are so large that a sum may overflow float32, nothing is required.
     """
     a, b = np.asarray(A, np.float64), np.asarray(B, np.float64)
     got = np.asarray(result, np.float64)
@@ -69,17 +81,27 @@ def error_ratio(
     if got.size == 0:
         return 0.0
 
+    alpha, beta = _as_float32(alpha), _as_float32(beta)
     n = a.shape[1] + 2
     gamma = n * _UNIT_ROUNDOFF / (1 - n * _UNIT_ROUNDOFF)
     with np.errstate(all="ignore"):
-        magnitude = np.zeros_like(reference) if alpha == 0 else abs(alpha) * (np.abs(a) @ np.abs(b).T)
-        bound = gamma * magnitude + _UNIT_ROUNDOFF * np.abs(reference) + n * _SMALLEST
-        if beta != 0 and C is not None:
-            bound += 2 * _UNIT_ROUNDOFF * abs(beta) * np.abs(np.asarray(C, np.float64))
-        finite = np.isfinite(reference)
+        reads = alpha != 0 and a.shape[1] != 0
+        products = np.abs(a) @ np.abs(b).T if reads else np.zeros_like(reference)
+        scaled = abs(alpha) * products if reads else products
+        added = (
+            abs(beta) * np.abs(np.asarray(C, np.float64)) if beta != 0 and C is not None else np.zeros_like(reference)
+        )
+        bound = gamma * scaled + 2 * _UNIT_ROUNDOFF * added + _UNIT_ROUNDOFF * np.abs(reference)
+        bound += n * _SMALLEST * max(1.0, abs(alpha) if np.isfinite(alpha) else 1.0)
         same = np.where(np.isnan(reference), np.isnan(got), got == reference)
-        ratio = np.where(finite, np.abs(got - reference) / bound, np.where(same, 0.0, np.inf))
-    return float(np.where(np.isnan(ratio), np.inf, ratio).max())
+        ratio = np.where(np.isfinite(reference), np.abs(got - reference) / bound, np.where(same, 0.0, np.inf))
+        may_overflow = np.isfinite(reference) & (np.maximum(products, scaled + added) >= _LARGEST)
+    return float(np.where(may_overflow, 0.0, np.where(np.isnan(ratio), np.inf, ratio)).max())
+
+
+def _as_float32(value: float) -> float:
+    with np.errstate(over="ignore"):
+        return float(np.float32(value))
 
 
 def check_gemm(
@@ -183,14 +205,27 @@ def count_checks(names: list[str] | None = None, targets: list[str] | None = Non
     return sum(1 for _ in _problems(names, targets))
 
 
+def runs_here(variant: Kernel, target: str) -> bool:
+    """Return whether this machine can run a kernel variant on a target: whether it has a GPU, or the instruction set."""
+    if target not in variant.targets or (target == "cuda" and not cuda_available()):
+        return False
+    return _INSTRUCTION_SETS.index(variant.isa) <= _INSTRUCTION_SETS.index(_core.host_isa())
+
+
 def _problems(
     names: list[str] | None, targets: list[str] | None
 ) -> Iterator[tuple[Kernel, str, tuple[int, int, int], float, float]]:
+    for name in names or []:
+        if name not in kernels() and name not in kernels().families():
+            raise_unknown_kernel(name)
+    for target in targets or []:
+        if target not in ("cuda", "emulator", "cpu"):
+            raise OperandError(f"target is one of 'cuda', 'emulator' and 'cpu', got {target!r}")
     for variant in kernels().values():
         if names is not None and variant.name not in names and variant.kernel not in names:
             continue
         for target in variant.targets:
-            if (targets is not None and target not in targets) or (target == "cuda" and not cuda_available()):
+            if (targets is not None and target not in targets) or not runs_here(variant, target):
                 continue
             for extents in _extents(variant):
                 for alpha, beta in ((1.0, 0.0), (-0.5, 2.0)):

@@ -29,15 +29,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         code: int = options.run(options)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
         return code
     except (CommandError, CuteError) as error:
         print(f"cute-py {options.command}: {error}", file=sys.stderr)
         return 2
     except BrokenPipeError:
-        # Whoever read our output has enough. Nothing may be written to it at exit either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard_output()  # whoever read it has enough
         return 0
+    except OSError as error:
+        discard_output()
+        print(f"cute-py {options.command}: cannot print the result: {error.strerror or error}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print("cute-py: interrupted", file=sys.stderr)
         return 130
+
+
+def discard_output() -> None:
+    """Let nothing more be written to standard output, not even at exit."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
+import stat
 import statistics
 import tempfile
 import time
@@ -52,7 +54,7 @@ def positive(text: str) -> int:
 def run(options: argparse.Namespace) -> int:
     if options.beta != 0 and options.c is None:
         raise CommandError("--beta needs --c, the C that it multiplies")
-    check_output(options.output)
+    output = check_output(options.output)
     a = load(options.a, options.cast)
     b = load(options.b, options.cast)
     if options.kn:
@@ -60,7 +62,10 @@ def run(options: argparse.Namespace) -> int:
     start = load(options.c, options.cast) if options.c is not None else None
 
     call = {"kernel": options.kernel, "device": options.device}
-    c = np.empty((a.shape[0], b.shape[0]), np.float32)
+    try:
+        c = np.empty((a.shape[0], b.shape[0]), np.float32)
+    except (MemoryError, ValueError):
+        raise CommandError(f"there is no memory for the product, {a.shape[0]}x{b.shape[0]}") from None
     if start is not None and start.shape != c.shape:
         raise CommandError(f"{options.c} has shape {start.shape}, the product {c.shape}")
     explanation = explain(a, b, c, **call)
@@ -87,11 +92,11 @@ def run(options: argparse.Namespace) -> int:
     code = 0
     if options.verify:
         ratio = error_ratio(c, a, b, start, alpha=options.alpha, beta=options.beta)
-        report["error_ratio"] = ratio
+        report["error_ratio"] = ratio if math.isfinite(ratio) else None  # JSON has no infinity
         report["verified"] = ratio <= 1
         code = 0 if ratio <= 1 else 1
     if code == 0:
-        save(options.output, c)
+        save(output, c)
     else:
         del report["output"]
     print_report(report, options.json)
@@ -107,16 +112,21 @@ def print_report(report: dict[str, Any], as_json: bool) -> None:
     print(f"time: {report['seconds'] * 1e3:.3f} ms, {report['gflops']:.2f} GFLOP/s")
     if "verified" in report:
         verdict = "right" if report["verified"] else "WRONG, nothing was written"
-        print(f"against float64: {verdict}, largest error {report['error_ratio']:.3g} of its bound")
+        print(f"against float64: {verdict}, largest error {ratio_text(report['error_ratio'])} of its bound")
     if "output" in report:
         print(f"wrote {report['output']}")
 
 
+def ratio_text(ratio: float | None) -> str:
+    return "infinitely many times" if ratio is None else f"{ratio:.3g}"
+
+
 def load(path: Path, cast: bool) -> np.ndarray[Any, np.dtype[np.float32]]:
     try:
-        array = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise CommandError(f"cannot read {path}: {error}") from None
+        with path.open("rb") as file:
+            array = np.load(file, allow_pickle=False)
+    except Exception as error:  # a damaged file makes NumPy raise almost anything
+        raise CommandError(f"cannot read {path}: {error or type(error).__name__}") from None
     if not isinstance(array, np.ndarray):
         raise CommandError(f"cannot read {path}: it holds several arrays; save one with numpy.save")
     if array.ndim != 2:
@@ -130,25 +140,41 @@ def load(path: Path, cast: bool) -> np.ndarray[Any, np.dtype[np.float32]]:
     return array.astype(np.float32)
 
 
-def check_output(path: Path) -> None:
-    """Find out before the work, not after it, that the result has no place to go."""
-    if path.is_dir():
-        raise CommandError(f"cannot write {path}: it is a folder")
-    if not path.parent.is_dir():
-        raise CommandError(f"cannot write {path}: there is no folder {path.parent}")
-    if not os.access(path.parent, os.W_OK):
-        raise CommandError(f"cannot write {path}: no permission for {path.parent}")
+def check_output(path: Path) -> Path:
+    """Find out before the work, not after it, that the result has no place to go. Return the place, links followed."""
+    try:
+        path = path.resolve()
+        if path.is_dir():
+            raise CommandError(f"cannot write {path}: it is a folder")
+        if not path.parent.is_dir():
+            raise CommandError(f"cannot write {path}: there is no folder {path.parent}")
+        if path.exists() and not stat.S_ISREG(path.stat().st_mode):
+            raise CommandError(f"cannot write {path}: it is not a plain file")
+        if path.exists() and not os.access(path, os.W_OK):
+            raise CommandError(f"cannot write {path}: it is read-only")
+        if not os.access(path.parent, os.W_OK):
+            raise CommandError(f"cannot write {path}: no permission for {path.parent}")
+    except OSError as error:
+        raise CommandError(f"cannot write {path}: {error.strerror or error}") from None
+    return path
 
 
 def save(path: Path, array: Any) -> None:
-    """Write a .npy file that appears whole or not at all."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    """Write a .npy file that appears whole or not at all, with the mode of the file that it replaces."""
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".cute-py-", suffix=".part")
+    except OSError as error:
+        raise CommandError(f"cannot write {path}: {error.strerror or error}") from None
     try:
         with os.fdopen(handle, "wb") as file:
             np.save(file, array, allow_pickle=False)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)
+        if path.exists():
+            mode = stat.S_IMODE(path.stat().st_mode)
+        else:
+            mask = os.umask(0)
+            os.umask(mask)
+            mode = 0o666 & ~mask
+        os.chmod(name, mode)
         os.replace(name, path)
     except BaseException as error:
         os.unlink(name)

@@ -1,0 +1,113 @@
+#include "bindings/arguments.hpp"
+
+#include <string>
+
+#include "problem/errors.hpp"
+
+namespace cute_py::bindings {
+namespace {
+
+std::string shown(py::handle value) {
+  try {
+    auto const text = py::repr(value).cast<std::string>();
+    return text.size() <= 60 ? text : text.substr(0, 57) + "...";
+  } catch (std::exception const&) {
+    return "something of type " + type_name(value);
+  }
+}
+
+bool is_true(py::handle object, char const* attribute) {
+  auto const flag = py::reinterpret_steal<py::object>(PyObject_GetAttrString(object.ptr(), attribute));
+  if (!flag) PyErr_Clear();
+  return flag && flag.is(py::bool_(true));
+}
+
+bool is_complex(py::handle value) {
+  if (PyComplex_Check(value.ptr())) return true;
+  return py::hasattr(value, "dtype") &&
+         py::str(value.attr("dtype")).cast<std::string>().find("complex") != std::string::npos;
+}
+
+[[noreturn]] void refuse_stream(py::handle value) {
+  throw OperandError("stream is neither a handle nor a stream of CuPy, PyTorch or cuda.core, but " + shown(value) +
+                     "\n  next: pass the cudaStream_t as an int");
+}
+
+std::uintptr_t handle_argument(py::handle value) {
+  auto const number = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
+  auto const handle = number ? PyLong_AsLongLong(number.ptr()) : -1;
+  if (PyErr_Occurred() != nullptr) {
+    PyErr_Clear();
+    refuse_stream(value);
+  }
+  if (handle < 0) throw OperandError("stream is a handle >= 0, got " + shown(value));
+  return handle == 1 ? 0 : static_cast<std::uintptr_t>(handle);  // 1 is DLPack's name for the default stream
+}
+
+}  // namespace
+
+std::string type_name(py::handle object) {
+  auto const type = py::type::of(object);
+  auto const module = py::str(type.attr("__module__")).cast<std::string>();
+  auto const name = py::str(type.attr("__qualname__")).cast<std::string>();
+  return module == "builtins" ? name : module + "." + name;
+}
+
+std::string_view text_argument(char const* name, py::handle value) {
+  Py_ssize_t size = 0;
+  char const* const text = PyUnicode_Check(value.ptr()) ? PyUnicode_AsUTF8AndSize(value.ptr(), &size) : nullptr;
+  if (text == nullptr) {
+    PyErr_Clear();
+    throw OperandError(std::string(name) + " is a name, a str, got " + shown(value));
+  }
+  return {text, static_cast<std::size_t>(size)};
+}
+
+std::string_view optional_text_argument(char const* name, py::handle value) {
+  if (value.is_none()) return {};
+  auto const text = text_argument(name, value);
+  if (text.empty()) throw OperandError(std::string(name) + " is empty; leave it out, or pass None, for the default");
+  return text;
+}
+
+float number_argument(char const* name, py::handle value) {
+  if (PyFloat_CheckExact(value.ptr())) return static_cast<float>(PyFloat_AS_DOUBLE(value.ptr()));
+  bool const is_number = !PyUnicode_Check(value.ptr()) && !PyBytes_Check(value.ptr()) &&
+                         !PyByteArray_Check(value.ptr()) && !is_complex(value) && !is_true(value, "requires_grad");
+  auto const number = py::reinterpret_steal<py::object>(is_number ? PyNumber_Float(value.ptr()) : nullptr);
+  if (!number) {
+    PyErr_Clear();
+    throw OperandError(std::string(name) + " is a real number, got " + shown(value));
+  }
+  return static_cast<float>(PyFloat_AS_DOUBLE(number.ptr()));
+}
+
+std::optional<std::uintptr_t> stream_argument(py::handle value) {
+  if (value.is_none()) return std::nullopt;
+  if (PyIndex_Check(value.ptr()) && !PyBool_Check(value.ptr())) return handle_argument(value);
+  for (char const* name : {"cuda_stream", "ptr"}) {
+    if (py::hasattr(value, name)) return handle_argument(value.attr(name));
+  }
+  if (py::hasattr(value, "__cuda_stream__")) {
+    auto const pair = value.attr("__cuda_stream__")();
+    if (py::isinstance<py::tuple>(pair) && py::len(pair) == 2) return handle_argument(py::tuple(pair)[1]);
+  }
+  refuse_stream(value);
+}
+
+EmulatorOptions emulator_argument(py::handle value) {
+  EmulatorOptions result;
+  if (value.is_none()) return result;
+  if (!py::isinstance(value, py::module_::import("cute_py.emulator").attr("EmulatorOptions"))) {
+    throw OperandError("emulator is a cute_py.EmulatorOptions or None, got " + shown(value));
+  }
+  auto const order = value.attr("order").cast<std::string>();
+  result.order = order == "backward" ? ThreadOrder::backward
+                 : order == "random" ? ThreadOrder::random
+                                     : ThreadOrder::forward;
+  result.seed = value.attr("seed").cast<std::uint64_t>();
+  result.poison_shared_memory = value.attr("poison_shared_memory").cast<bool>();
+  return result;
+}
+
+}  // namespace cute_py::bindings

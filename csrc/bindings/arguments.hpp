@@ -1,0 +1,35 @@
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "problem/entry.hpp"
+
+// Arguments of Python calls as C++ values. Each function throws OperandError, naming the argument, for a value that is
+// none.
+namespace cute_py::bindings {
+
+namespace py = pybind11;
+
+// A str; its text lives as long as the object.
+std::string_view text_argument(char const* name, py::handle value);
+
+// The same, or None for an empty text.
+std::string_view optional_text_argument(char const* name, py::handle value);
+
+// A real number: of Python, of NumPy, or an array with one element and no gradient. Rounded to float32.
+float number_argument(char const* name, py::handle value);
+
+// A cudaStream_t as an int, or a stream of CuPy, PyTorch or cuda.core; nothing for None.
+std::optional<std::uintptr_t> stream_argument(py::handle value);
+
+// cute_py.EmulatorOptions, or None for the default.
+EmulatorOptions emulator_argument(py::handle value);
+
+// "torch.Tensor": the type of an object, for messages.
+std::string type_name(py::handle object);
+
+}  // namespace cute_py::bindings
