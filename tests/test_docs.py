@@ -11,8 +11,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import cute_py
 import pytest
+
+import cute_py
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -146,7 +146,7 @@ def test_names_are_names(name: str, value: object) -> None:
 
 @pytest.mark.parametrize("value", ["forward", {}, 0, False, cute_py.EmulatorOptions], ids=str)
 def test_emulator_options_are_options(value: object) -> None:
-    with pytest.raises(OperandError, match="emulator is a cute_py.EmulatorOptions or None"):
+    with pytest.raises(OperandError, match=r"emulator is a cute_py\.EmulatorOptions or None"):
         cute_py.gemm(ones(2, 3), ones(4, 3), emulator=value)
 
 
