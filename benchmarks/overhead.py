@@ -4,6 +4,8 @@ A GPU call returns after the launch, so many calls in a row measure the host, as
 queue is emptied between batches. The first result is compared with NumPy's.
 
     python benchmarks/overhead.py
+
+On a GPU it needs PyTorch and CuPy.
 """
 
 from __future__ import annotations
@@ -48,7 +50,12 @@ def main() -> None:
     if not cute_py.cuda_available():
         return
 
-    import torch
+    try:
+        import cupy
+        import torch
+    except ImportError as missing:
+        print(f"no figures for GPU arrays: {missing}")
+        return
 
     tA = torch.from_numpy(values.T.copy()).cuda().T
     tC = torch.empty(64, 64, device="cuda").T
@@ -58,8 +65,6 @@ def main() -> None:
     report("torch    cute_py.sgemm_nt(A, B, C)", lambda: cute_py.sgemm_nt(tA, tA, tC), torch.cuda.synchronize)
     report("torch    cute_py.sgemm_nt(A, B)", lambda: cute_py.sgemm_nt(tA, tA), torch.cuda.synchronize)
     report("torch    torch.mm(out=)", lambda: torch.mm(tA, tA.T, out=tC.T), torch.cuda.synchronize)
-
-    import cupy
 
     cA = cupy.asarray(values, order="F")
     cC = cupy.empty((64, 64), cupy.float32, order="F")

@@ -35,7 +35,7 @@ if(CUTE_PY_CUDA)
   if(NOT CMAKE_CUDA_COMPILER)
     message(FATAL_ERROR "No nvcc on PATH and no wheel of it beside Python. Install CUDA 13, or "
                         "pip install 'cuda-toolkit[nvcc,crt,nvvm,cudart,cccl]==13.0.*', or build without GPU kernels: "
-                        "-DCUTE_PY_CUDA=OFF (with pip: -C cmake.define.CUTE_PY_CUDA=OFF)")
+                        "-DCUTE_PY_CUDA=OFF (with pip: --config-settings=cmake.define.CUTE_PY_CUDA=OFF)")
   endif()
   enable_language(CUDA)
   find_package(CUDAToolkit 13.0 REQUIRED)

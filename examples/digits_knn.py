@@ -29,7 +29,11 @@ NEIGHBOURS = 3
 def main() -> None:
     parser = argparse.ArgumentParser(description="Classify digits by their nearest neighbours.")
     parser.add_argument("--kernel", default="auto", help="a name that `cute-py kernels` shows")
-    parser.add_argument("--device", choices=["cpu", "emulator", "cuda"], help="where to compute (default: the CPU)")
+    parser.add_argument(
+        "--device",
+        choices=["cpu", "emulator", "cuda"],
+        help="where to compute (default: the CPU; for a GPU kernel the emulator, if there is no GPU)",
+    )
     options = parser.parse_args()
 
     digits = load_digits()

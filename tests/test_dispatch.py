@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import cute_py
+from cute_py.testing import runs_here
 from problems import FUNCTIONS
 
 
@@ -62,6 +63,27 @@ def test_a_row_major_c_is_computed_transposed() -> None:
     assert not cute_py.explain(A, B, np.zeros((128, 256), np.float32, order="F"), device="emulator").transposed
 
 
+def test_a_c_with_too_many_columns_for_a_grid_is_computed_transposed() -> None:
+    n = 128 * 65535 + 1
+    A = np.zeros((2, 1), np.float32)
+    B = np.broadcast_to(np.zeros((1, 1), np.float32), (n, 1))
+    C = np.zeros((2, n), np.float32, order="F")
+    explanation = cute_py.explain(A, B, C, device="emulator")
+    assert explanation.transposed
+    assert (explanation.chosen or "").endswith("_predicated")
+    assert not cute_py.explain(A, B[1:], C[:, 1:], device="emulator").transposed
+
+
+@pytest.mark.gpu
+def test_a_c_with_too_many_columns_for_a_grid_is_right() -> None:
+    cupy = pytest.importorskip("cupy")
+    n = 128 * 65535 + 1
+    A, B = cupy.array([[1], [2]], cupy.float32), cupy.arange(n, dtype=cupy.float32)[:, None] % 1000
+    C = cupy.full((2, n), cupy.nan, cupy.float32, order="F")
+    cute_py.gemm(A, B, C)
+    assert bool((C == A * B.T).all())
+
+
 def test_the_cpu_gets_its_best_instruction_set() -> None:
     A, B = operands(3, 4, 5, "tn")
     explanation = cute_py.explain(A, B)
@@ -92,6 +114,21 @@ def test_the_explanation_reads_well() -> None:
         "  B float32 (128,16):(16,1) cpu",
         "  C float32 (100,128):(128,1) new",
         "target: emulator (emulator), because device='emulator'",
-        "as: C^T = B A^T, because C's unit stride is along n",
+        "as: C^T = B A^T, the roles of A and B exchanged",
         "kernel: sgemm_1_tn_f32_predicated",
     ]
+
+
+@pytest.mark.parametrize("kernel", [v.name for v in cute_py.kernels().values() if v.predicated])
+def test_a_transposed_product_has_the_same_bits(kernel: str, rng: np.random.Generator) -> None:
+    variant = cute_py.kernels()[kernel]
+    if not runs_here(variant, variant.targets[-1]):
+        pytest.skip("this processor lacks the instructions")
+    A, B = (rng.standard_normal((rows, 411)).astype(np.float32) for rows in (100, 97))
+    before = rng.standard_normal((100, 97)).astype(np.float32)
+    device = "cpu" if "cpu" in variant.targets else "emulator"
+    results = [
+        cute_py.gemm(A, B, before.copy(order=order), alpha=0.3, beta=0.7, kernel=kernel, device=device)
+        for order in "CF"
+    ]
+    np.testing.assert_array_equal(*results)

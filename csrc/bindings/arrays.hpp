@@ -26,7 +26,6 @@ class Operand {
   ~Operand();
 
   char const* name() const { return name_; }
-  py::handle object() const { return object_; }
   bool on_host() const { return device_.type == dlpack::kCpu || device_.type == dlpack::kCudaHost; }
   bool on_cuda() const { return device_.type == dlpack::kCuda || device_.type == dlpack::kCudaManaged; }
   int device_id() const { return device_.id; }

@@ -70,7 +70,6 @@ DeviceInfo const& emulated_device() {
   static DeviceInfo const info = [] {
     DeviceInfo device;
     device.name = "emulator";
-    device.compute_capability = 90;
     return device;
   }();
   return info;

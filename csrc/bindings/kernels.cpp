@@ -1,7 +1,5 @@
 #include "bindings/kernels.hpp"
 
-#include <pybind11/stl.h>
-
 #include "instances/registry.hpp"
 #include "runtime/cuda.hpp"
 #include "runtime/host.hpp"

@@ -30,6 +30,7 @@ struct Sgemm1 {
   using StrideC = typename GmemStride<Major::mn, predicated_>::type;
 
   static constexpr int threads = 256;
+  static constexpr int compute_capability = 80;
   static constexpr int ctas_per_multiprocessor = 2;  // the compiler keeps to registers for as many
   static constexpr int stages = 1;
   static constexpr bool predicated = predicated_;

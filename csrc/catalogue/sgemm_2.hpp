@@ -37,6 +37,7 @@ struct Sgemm2 {
   using StrideC = typename GmemStride<Major::mn, predicated_>::type;
 
   static constexpr int threads = decltype(cute::size(TiledMma{}))::value;
+  static constexpr int compute_capability = 80;
   static constexpr int ctas_per_multiprocessor = 2;  // the compiler keeps to registers for as many
   static constexpr int stages = 1;
   static constexpr bool predicated = predicated_;

@@ -48,6 +48,7 @@ struct SgemmSm80 {
   using StrideC = typename GmemStride<Major::mn, predicated_>::type;
 
   static constexpr int threads = decltype(cute::size(TiledMma{}))::value;
+  static constexpr int compute_capability = 80;
   static constexpr int ctas_per_multiprocessor = 2;  // the compiler keeps to registers for as many
   static constexpr bool predicated = predicated_;
   static constexpr int alignment_bytes = predicated ? sizeof(float) : sizeof(cute::uint128_t);

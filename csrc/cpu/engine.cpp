@@ -7,8 +7,6 @@
 // Numerics:  fp32; k ascending within a block of kBlockK, blocks ascending, C rounded after each; the same bits for any
 //            number of threads
 #include <algorithm>
-#include <cstdlib>
-#include <memory>
 #include <new>
 
 #include <cute/tensor.hpp>
@@ -96,23 +94,6 @@ struct Rectangle {
   std::int64_t extent_n;
 };
 
-// Stores the part of a register tile that lies inside the rectangle.
-void store_edge(MicroKernel const& micro, float alpha, float const* acc, float beta, float* c, Matrix const& matrix,
-                std::int64_t left_m, std::int64_t left_n) {
-  auto const tile = cute::make_shape(micro.mr, micro.nr);
-  cute::Tensor source = cute::make_tensor(acc, tile, cute::make_stride(cute::_1{}, micro.mr));
-  cute::Tensor target = cute::make_tensor(c, tile, cute::make_stride(matrix.stride[0], matrix.stride[1]));
-  cute::Tensor coord = cute::make_identity_tensor(tile);
-  auto const left = cute::make_shape(left_m, left_n);
-  for (int j = 0; j < micro.nr; ++j) {
-    for (int i = 0; i < micro.mr; ++i) {
-      if (!cute::elem_less(coord(i, j), left)) continue;
-      float const product = alpha * source(i, j);
-      target(i, j) = beta == 0 ? product : product + beta * target(i, j);
-    }
-  }
-}
-
 // A rectangle of C, all of K. C is rounded after each block of K.
 void multiply_blocks(MicroKernel const& micro, Problem const& p, Rectangle const& r) {
   auto const block_m = std::min(round_up(r.extent_m, micro.mr), kBlockM / micro.mr * micro.mr);
@@ -138,11 +119,8 @@ void multiply_blocks(MicroKernel const& micro, Problem const& p, Rectangle const
           for (std::int64_t i = 0; i < mb; i += micro.mr) {
             micro.multiply(kk, packed_a.data + i * kk, packed_b.data + j * kk, acc);
             float* const corner = c + (r.m + ib + i) * c_m + (r.n + jb + j) * c_n;
-            if (mb - i >= micro.mr && nb - j >= micro.nr) {
-              micro.store(p.alpha, acc, beta, corner, c_m, c_n);
-            } else {
-              store_edge(micro, p.alpha, acc, beta, corner, p.c, mb - i, nb - j);
-            }
+            micro.store(p.alpha, acc, beta, corner, c_m, c_n, std::min<std::int64_t>(micro.mr, mb - i),
+                        std::min<std::int64_t>(micro.nr, nb - j));
           }
         }
       }

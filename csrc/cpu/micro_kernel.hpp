@@ -36,8 +36,10 @@ struct MicroKernel {
   // acc are 64-byte aligned.
   void (*multiply)(std::int64_t k, float const* a, float const* b, float* acc);
 
-  // c(i,j) = alpha * acc(i,j) + beta * c(i,j) on a whole tile. beta == 0 does not read c.
-  void (*store)(float alpha, float const* acc, float beta, float* c, std::int64_t stride_m, std::int64_t stride_n);
+  // c(i,j) = alpha * acc(i,j) + beta * c(i,j) for i < rows, j < columns. beta == 0 does not read c. An element's bits
+  // do not depend on its place in the tile.
+  void (*store)(float alpha, float const* acc, float beta, float* c, std::int64_t stride_m, std::int64_t stride_n,
+                std::int64_t rows, std::int64_t columns);
 };
 
 MicroKernel micro_kernel_baseline();

@@ -38,25 +38,36 @@ void multiply(std::int64_t k, float const* a, float const* b, float* acc) {
   }
 }
 
-void store_column(float alpha, float const* acc, float beta, float* c) {
+float sum(float product, float beta, float c) {
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+  return __builtin_fmaf(beta, c, product);
+#else
+  return product + beta * c;
+#endif
+}
+
+void store_column(float alpha, float const* acc, float beta, float* c, std::int64_t rows) {
   if (beta == 0) {
-    for (int i = 0; i < kMr; ++i) c[i] = alpha * acc[i];
+    for (std::int64_t i = 0; i < rows; ++i) c[i] = alpha * acc[i];
   } else {
-    for (int i = 0; i < kMr; ++i) c[i] = alpha * acc[i] + beta * c[i];
+    for (std::int64_t i = 0; i < rows; ++i) c[i] = sum(alpha * acc[i], beta, c[i]);
   }
 }
 
-void store(float alpha, float const* acc, float beta, float* c, std::int64_t stride_m, std::int64_t stride_n) {
-  for (int j = 0; j < kNr; ++j) {
-    float* column = c + j * stride_n;
-    if (stride_m == 1) {
-      store_column(alpha, acc + j * kMr, beta, column);
-    } else {
-      for (int i = 0; i < kMr; ++i) {
-        float& element = column[i * stride_m];
-        float const product = alpha * acc[j * kMr + i];
-        element = beta == 0 ? product : product + beta * element;
+void store(float alpha, float const* acc, float beta, float* c, std::int64_t stride_m, std::int64_t stride_n,
+           std::int64_t rows, std::int64_t columns) {
+  for (std::int64_t j = 0; j < columns; ++j) {
+    float const* const from = acc + j * kMr;
+    float* const to = c + j * stride_n;
+    if (stride_m != 1) {
+      for (std::int64_t i = 0; i < rows; ++i) {
+        float& element = to[i * stride_m];
+        element = beta == 0 ? alpha * from[i] : sum(alpha * from[i], beta, element);
       }
+    } else if (rows == kMr) {
+      store_column(alpha, from, beta, to, kMr);
+    } else {
+      store_column(alpha, from, beta, to, rows);
     }
   }
 }

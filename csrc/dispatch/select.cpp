@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <limits>
 #include <utility>
 
@@ -35,6 +34,26 @@ int mismatched_majors(Traits const& traits, Problem const& p) {
 }
 
 char const* letter(Major major, char const* mn) { return major == Major::mn ? mn : "k"; }
+
+// The entry made for these majornesses, or for most of them, and among those the last in the table.
+Entry const* best_entry(Problem const& problem, Target target, DeviceInfo const& device, std::string_view name,
+                        Registry const& registry) {
+  // From the last on, so that the usual problem is decided by the first entry that fits.
+  Entry const* found = nullptr;
+  int best = 0;
+  for (std::size_t i = registry.count; i-- > 0;) {
+    Entry const* const entry = registry.first[i];
+    Traits const& traits = entry->traits;
+    if (traits.target != target || !matches(traits, name)) continue;
+    int const mismatched = runs_gpu_code(traits) ? mismatched_majors(traits, problem) : 0;
+    if (found != nullptr && mismatched >= best) continue;
+    if (refusals(traits, problem, device) != kNone) continue;
+    found = entry;
+    best = mismatched;
+    if (best == 0) break;
+  }
+  return found;
+}
 
 void append(std::string& text, std::string const& reason) {
   if (!text.empty()) text += "; ";
@@ -110,33 +129,19 @@ bool matches(Traits const& traits, std::string_view name) {
 
 Choice select(Problem const& problem, Target target, DeviceInfo const& device, std::string_view name,
               Registry const& registry) {
-  Choice choice;
-  choice.problem = problem;
+  Problem given = problem;
   if (problem.alpha == 0 || problem.k == 0) {
-    choice.problem.alpha = 0;
-    choice.problem.k = 0;
+    given.alpha = 0;
+    given.k = 0;
   }
 
-  // Kernels write C along m. If C's unit stride is the other one, or N is too long for a grid, compute C^T.
+  // Kernels write C along m. If C's unit stride is the other one, compute C^T; also if C itself has too many columns.
   bool const n_major = problem.c.stride[0] != 1 && problem.c.stride[1] == 1;
-  bool const long_n = problem.n > kMaxGridN * 64 && problem.n > problem.m && !is_unit(problem.c, 0, problem.m);
-  if (n_major || long_n) {
-    choice.transposed = true;
-    choice.problem = transposed(choice.problem);
-  }
-
-  // From the most preferred on, so that the usual problem is decided by the first entry that fits.
-  int best = 0;
-  for (std::size_t i = registry.count; i-- > 0;) {
-    Entry const* const entry = registry.first[i];
-    Traits const& traits = entry->traits;
-    if (traits.target != target || !matches(traits, name)) continue;
-    int const mismatched = runs_gpu_code(traits) ? mismatched_majors(traits, choice.problem) : 0;
-    if (choice.entry != nullptr && mismatched >= best) continue;
-    if (refusals(traits, choice.problem, device) != kNone) continue;
-    choice.entry = entry;
-    best = mismatched;
-    if (best == 0) break;
+  Choice choice{n_major ? transposed(given) : given, n_major, nullptr};
+  choice.entry = best_entry(choice.problem, target, device, name, registry);
+  if (choice.entry == nullptr) {
+    Problem const other = transposed(choice.problem);
+    if (Entry const* const entry = best_entry(other, target, device, name, registry)) choice = {other, !n_major, entry};
   }
   return choice;
 }

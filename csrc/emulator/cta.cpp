@@ -7,7 +7,6 @@
 #include <cstring>
 #include <exception>
 #include <limits>
-#include <memory>
 #include <new>
 #include <numeric>
 #include <random>
@@ -180,6 +179,7 @@ void async_commit() {
 }
 
 void async_wait(int groups_left_pending) {
+  if (groups_left_pending == 0) async_commit();  // waits for everything, committed or not
   Fiber& fiber = running->current();
   if (fiber.groups.size() <= static_cast<std::size_t>(groups_left_pending)) return;
   auto const complete = fiber.groups.size() - groups_left_pending;

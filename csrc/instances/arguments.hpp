@@ -64,7 +64,7 @@ constexpr Traits traits_of(char const* name, char const* kernel, char const* lay
           major_a,
           major_b,
           Config::alignment_bytes,
-          target == Target::cuda ? 80 : 0,
+          Config::compute_capability,
           Isa::baseline};
 }
 

@@ -2,6 +2,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include <string>
+
 #include "problem/errors.hpp"
 
 namespace cute_py::runtime {

@@ -35,8 +35,16 @@ def empty_result(like: Any, m: int, n: int, m_major: bool) -> Any:
                 f"cute_py cannot make a result for {type(like).__module__}.{type(like).__qualname__}\n"
                 "  next: pass C, an array to write to"
             )
-        result = np.empty(shape, dtype=np.float32)
+        result = _aligned(shape) if _library_of(like, "jax", "Array") is not None else np.empty(shape, np.float32)
     return result.T if m_major else result
+
+
+def _aligned(shape: tuple[int, int]) -> Any:
+    """Return an empty float32 array at a multiple of 64 bytes; JAX copies one that is elsewhere."""
+    elements = shape[0] * shape[1]
+    memory = np.empty(elements + 16, np.float32)
+    first = -(memory.ctypes.data // 4) % 16
+    return memory[first : first + elements].reshape(shape)
 
 
 def as_result(like: Any, result: Any) -> Any:

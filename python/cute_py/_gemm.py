@@ -41,16 +41,17 @@ def gemm(
         zero and negative; any extents, also zero. For the product of A (M,K) and X (K,N) pass ``X.T`` as B.
     C
         A writable float32 (M,N) array of any strides, which is written in place and returned. It must not overlap A or B.
-        Without it, a new array of A's library is returned, with strides (N, 1).
+        Without it, a new array with strides (N, 1) is returned: of A's library if that is NumPy, CuPy, PyTorch or JAX, of
+        NumPy for other host arrays. For other libraries on a GPU, pass C.
     alpha, beta
         Real numbers, rounded to float32. If beta is 0, C is not read. If alpha or K is 0, A and B are not read. Otherwise NaN and
         infinity propagate.
     kernel
         ``"auto"``, or the name of a kernel or of a variant, see `kernels`. A GPU kernel named for host arrays runs in the
-        emulator if the machine has no GPU.
+        emulator if there is no GPU to use, see `cuda_available`.
     stream
         Where to launch on a GPU: a ``cudaStream_t`` as an int, or a stream of CuPy, PyTorch or cuda.core. By default the
-        current stream of A's library. The libraries are told, through DLPack, to order their work on A, B and C before it.
+        current stream of A's library if that is PyTorch or CuPy, else the legacy default stream. The libraries are told, through DLPack, to order their work on A, B and C before it.
         On a stream of your own, keep the arrays until it has passed the call.
     device
         For host arrays: ``"cpu"``, ``"emulator"``, or ``"cuda"`` and ``"cuda:1"``, which copy the arrays to that GPU and C
@@ -214,7 +215,7 @@ def explain(
 ) -> Explanation:
     """Say where ``function(A, B, C, kernel=..., device=...)`` runs and which kernel it runs, and why not the others.
 
-    Computes nothing. The choice is made by the same code as in a call.
+    Computes nothing. The choice is made by the same code as in a call; alpha is taken to be other than 0.
 
     >>> import cute_py, numpy as np
     >>> A = np.ones((128, 16), np.float32, order="F")

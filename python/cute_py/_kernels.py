@@ -42,7 +42,7 @@ class Kernel:
     alignment_bytes
         See `predicated`.
     compute_capability
-        The least that a GPU must have, 80 for 8.0; 0 where no GPU is needed.
+        The least of a GPU that it is made for, 80 for 8.0; 0 of a CPU kernel.
     isa
         The instruction set that a CPU kernel needs: ``"baseline"``, ``"avx2"`` or ``"avx512"``.
     """
@@ -124,7 +124,6 @@ def kernels() -> Kernels:
         if entry["target"] != targets[entry["name"]][-1]:
             continue
         fields = {key: value for key, value in entry.items() if key != "target"}
-        fields["compute_capability"] = 80 if "emulator" in targets[entry["name"]] else 0
         variants.append(Kernel(**fields, targets=tuple(targets[entry["name"]])))
     return Kernels(variants)
 

@@ -22,7 +22,7 @@ class OperandError(CuteError, ValueError):
 
 
 class UnsupportedProblemError(CuteError, NotImplementedError):
-    """A correct problem that no kernel of this build can run."""
+    """A correct problem that the named kernel, or every kernel of this build, refuses."""
 
 
 class CudaError(CuteError, RuntimeError):

@@ -26,7 +26,7 @@ class Explanation:
     why
         Why there.
     transposed
-        Whether C^T = B A^T is computed, because C's unit stride is along n. The bits of C are the same.
+        Whether C^T = B A^T is computed, as for a C whose unit stride is along n. The bits of C are the same.
     chosen
         The kernel variant that runs, or None if every candidate refuses.
     rejected
@@ -50,7 +50,7 @@ class Explanation:
         lines += [f"  {operand}" for operand in self.operands]
         lines.append(f"target: {self.target} ({self.device}), because {self.why}")
         if self.transposed:
-            lines.append("as: C^T = B A^T, because C's unit stride is along n")
+            lines.append("as: C^T = B A^T, the roles of A and B exchanged")
         lines.append(f"kernel: {self.chosen or 'none fits'}")
         lines += [f"  not {name}: {reason}" for name, reason in self.rejected]
         return "\n".join(lines)

@@ -34,7 +34,11 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--alpha", type=float, default=1.0)
     parser.add_argument("--beta", type=float, default=0.0)
     parser.add_argument("--kernel", default="auto", help="a name that `cute-py kernels` shows (default: auto)")
-    parser.add_argument("--device", choices=["cpu", "emulator", "cuda"], help="where to compute (default: the CPU)")
+    parser.add_argument(
+        "--device",
+        choices=["cpu", "emulator", "cuda"],
+        help="where to compute (default: the CPU; for a GPU kernel the emulator, if there is no GPU)",
+    )
     parser.add_argument("--cast", action="store_true", help="convert other real types to float32")
     parser.add_argument("--repeat", type=positive, default=1, metavar="N", help="compute N times and report the median")
     parser.add_argument(
