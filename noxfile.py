@@ -33,12 +33,12 @@ def typing(session: nox.Session) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """Build the package and run every test."""
-    session.install(".[test]")
+    session.install(".", "-r", "tests/requirements.txt")
     session.run("pytest", *session.posargs)
 
 
 @nox.session
 def docs(session: nox.Session) -> None:
     """Run the examples in the documentation."""
-    session.install(".[test]")
+    session.install(".", "-r", "tests/requirements.txt")
     session.run("pytest", "tests/test_docs.py", *session.posargs)

@@ -98,3 +98,21 @@ def test_only_the_entry_point_is_exported() -> None:
         ["nm", "-D", "--defined-only", _core.__file__], capture_output=True, text=True, check=True
     ).stdout
     assert [line.split()[-1] for line in table.splitlines()] == ["PyInit__core"]
+
+
+def test_the_gil_is_released_while_computing() -> None:
+    code = """
+import threading, time, numpy as np, cute_py
+A = np.ones((700, 1000), np.float32)
+call = threading.Thread(target=lambda: cute_py.gemm(A, A, kernel='reference'))
+start = time.perf_counter()
+call.start()
+ticks = 0
+while call.is_alive():
+    time.sleep(0.001)
+    ticks += 1
+seconds = time.perf_counter() - start
+print(ticks, seconds)
+assert ticks > 20 and ticks > 100 * seconds  # a call that held the lock would let through one or two
+"""
+    python(code)

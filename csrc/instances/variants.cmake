@@ -1,4 +1,4 @@
-# Every kernel variant, in one place. From this list come the translation units, for each target one per line, and the
+# Every kernel variant, in one place. From this list come the translation units, one per kernel and target, and the
 # registry that the tests, the documentation, `cute_py.kernels()` and the benchmarks iterate over.
 #
 # The order is the order of preference: of two variants that fit a problem, the later one is chosen.
