@@ -42,6 +42,10 @@ def main() -> None:
         found: list[list[float]] = [[] for _ in calls]
         for _ in range(repeats):
             for call, seconds in zip(calls, found, strict=True):
+                if options.threads > 1:
+                    time.sleep(
+                        0.1
+                    )  # OpenBLAS's threads spin for a while after a call, on processors that the next one needs
                 start = time.perf_counter()
                 call()
                 seconds.append(time.perf_counter() - start)

@@ -259,3 +259,14 @@ def test_in_a_cuda_graph(rng: np.random.Generator) -> None:
     torch.cuda.synchronize()
     host = A.cpu().numpy()
     np.testing.assert_array_equal(C.cpu().numpy(), gemm_reference(host, host))
+
+
+def test_a_new_jax_array_is_not_a_copy() -> None:
+    jax = need("jax")
+    from cute_py import _arrays
+
+    A = jax.device_put(np.ones((5, 3), np.float32), jax.devices("cpu")[0])
+    for m_major in (False, True) * 4:
+        memory = _arrays.empty_result(A, 5, 7, m_major)
+        memory[...] = 1
+        assert _arrays.as_result(A, memory).unsafe_buffer_pointer() == memory.ctypes.data
