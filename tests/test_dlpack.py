@@ -133,6 +133,7 @@ HOSTILE = {
     "huge rank": ({"ndim": 1000}, "rank 1000"),
     "negative extent": ({"shape": (-6, 5)}, "extent -6"),
     "a span over any memory": ({"shape": (2**62, 2**62), "strides": (2**62, 2**62)}, "spans more than any memory"),
+    "a compact span over any memory": ({"shape": (2**40, 2**40), "strides": None}, "span more than any memory"),
     "a negative span over any memory": ({"shape": (6, 5), "strides": (-(2**63), 1)}, "spans more than any memory"),
     "lanes": ({"dtype": (2, 32, 4)}, "float32x4"),
     "bfloat16": ({"dtype": (4, 16, 1)}, "bfloat16"),

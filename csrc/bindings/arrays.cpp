@@ -123,8 +123,6 @@ std::string layout_text(int rank, std::int64_t const* shape, std::int64_t const*
   return tuple(shape) + ":" + tuple(stride);
 }
 
-bool is_array(py::handle object) { return exchange_api(object) != nullptr || py::hasattr(object, "__dlpack__"); }
-
 Operand::Operand(Operand&& other) noexcept : Operand(static_cast<Operand const&>(other)) {
   other.managed_ = nullptr;
   other.managed_versioned_ = nullptr;
@@ -164,7 +162,9 @@ void Operand::view(dlpack::Tensor const& tensor) {
     std::int64_t stride = 1;
     for (int i = rank_ - 1; i >= 0; --i) {
       compact[i] = stride;
-      stride *= tensor.shape[i] > 0 ? tensor.shape[i] : 1;
+      if (__builtin_mul_overflow(stride, std::max<std::int64_t>(tensor.shape[i], 1), &stride)) {
+        refuse(std::string(name_) + " has extents that span more than any memory", "check its producer");
+      }
     }
   }
   std::int64_t const* const strides = tensor.strides == nullptr ? compact : tensor.strides;

@@ -72,9 +72,6 @@ class Operand {
   dlpack::ManagedTensorVersioned* managed_versioned_ = nullptr;
 };
 
-// Is this an object that Operand::import can try?
-bool is_array(py::handle object);
-
 // "(128,64):(64,1)"
 std::string layout_text(int rank, std::int64_t const* shape, std::int64_t const* stride);
 
