@@ -4,8 +4,9 @@
 // last panel exist, packing turns any strides into unit strides, and a register tile does the work.
 //
 // Requires:  any M, N, K >= 0, any strides
-// Numerics:  fp32; k ascending within a block of kBlockK, blocks ascending, C rounded after each; the same bits for any
-//            number of threads
+// Numerics:  fp32; k ascending within a block of kBlockK, blocks ascending, the sum rounded after each, beta * C added
+//            once; the same bits for any number of threads
+// Memory:    packed blocks, up to 7 MB per thread; with beta != 0 and several blocks of K, a sum as large as C
 #include <algorithm>
 #include <new>
 

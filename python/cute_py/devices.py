@@ -43,5 +43,10 @@ def cuda_available() -> bool:
 
 
 def devices() -> list[Device]:
-    """Return the GPUs of this machine; an empty list where there is none, no driver, or no CUDA in this build."""
+    """Return the GPUs of this machine; an empty list where there is none, no driver, or no CUDA in this build.
+
+    >>> import cute_py
+    >>> (len(cute_py.devices()) > 0) == cute_py.cuda_available()
+    True
+    """
     return [Device(**device) for device in _core.devices()]

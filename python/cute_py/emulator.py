@@ -25,6 +25,15 @@ class EmulatorOptions:
         Of the shuffles of ``order="random"``, at least 0.
     poison_shared_memory
         Fill shared memory with NaN before each CTA, so that a read of what was never written shows in the result.
+
+    Raises OperandError for any other value.
+
+    >>> import cute_py, numpy as np
+    >>> A = np.ones((2, 3), np.float32)
+    >>> shuffled = cute_py.EmulatorOptions(order="random", seed=7)
+    >>> cute_py.gemm(A, A, kernel="sgemm_1", device="emulator", emulator=shuffled)
+    array([[3., 3.],
+           [3., 3.]], dtype=float32)
     """
 
     order: ThreadOrder = "forward"

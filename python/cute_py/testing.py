@@ -113,7 +113,12 @@ def check_gemm(
     alpha: float = 1.0,
     beta: float = 0.0,
 ) -> None:
-    """Raise AssertionError unless every element of `result` is within its bound; see `error_ratio`."""
+    """Raise AssertionError unless every element of `result` is within its bound; see `error_ratio`.
+
+    >>> import cute_py, numpy as np
+    >>> A = np.random.default_rng(0).standard_normal((5, 100)).astype(np.float32)
+    >>> check_gemm(cute_py.gemm(A, A), A, A)
+    """
     ratio = error_ratio(result, A, B, C, alpha=alpha, beta=beta)
     if not ratio <= 1:
         raise AssertionError(f"an element of the product is off by {ratio:.3g} times its bound")
@@ -135,6 +140,12 @@ def strided_array(
         function raises AssertionError if any of them changed.
     offset
         Elements that the array starts after a 64-byte boundary.
+
+    >>> array, check_guard = strided_array([[1, 2], [3, 4]], (5, -2))
+    >>> array.strides
+    (20, -8)
+    >>> array[0, 0] = 7
+    >>> check_guard()
     """
     source = np.asarray(values, np.float32)
     reach = [max(extent - 1, 0) * stride for extent, stride in zip(source.shape, strides, strict=True)]
