@@ -26,6 +26,7 @@ file(STRINGS "${_include}/cutlass/version.h" _version_lines REGEX "#define CUTLA
 string(REGEX MATCHALL "[0-9]+" _version "${_version_lines}")
 list(JOIN _version "." CUTLASS_VERSION)
 message(STATUS "CUTLASS ${CUTLASS_VERSION}: ${_include}")
+set(CUTLASS_INCLUDE_DIR "${_include}")
 
 add_library(cutlass_headers INTERFACE)
 target_include_directories(cutlass_headers SYSTEM INTERFACE "${_include}")

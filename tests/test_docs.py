@@ -14,11 +14,14 @@ from pathlib import Path
 import pytest
 
 import cute_py
+from cute_py import layout
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 MODULES = [
-    m.name for m in pkgutil.walk_packages(cute_py.__path__, "cute_py.") if not m.name.endswith(("__main__", "_core"))
+    m.name
+    for m in pkgutil.walk_packages(cute_py.__path__, "cute_py.")
+    if not m.name.endswith(("__main__", "_core", "_trace"))
 ]
 
 
@@ -26,6 +29,17 @@ MODULES = [
 def test_docstring_examples(name: str) -> None:
     module = importlib.import_module(name) if name != "cute_py" else cute_py
     assert doctest.testmod(module).failed == 0
+
+
+def test_examples_of_the_compiled_functions() -> None:
+    runner, examples = doctest.DocTestRunner(), 0
+    for name in layout.__all__:
+        text = getattr(layout, name).__doc__ or ""
+        test = doctest.DocTestParser().get_doctest(text, dict(vars(layout)), name, None, 0)
+        examples += len(test.examples)
+        runner.run(test)
+    assert examples >= 25
+    assert runner.failures == 0
 
 
 def test_there_are_docstring_examples() -> None:

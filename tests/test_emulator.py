@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
-import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +13,9 @@ import pytest
 
 import cute_py
 from cute_py import EmulatorOptions
+from headers import ROOT, cuda_headers
 from problems import make_case
 
-ROOT = Path(__file__).parents[1]
 KERNELS = sorted(path.stem for path in (ROOT / "csrc" / "kernels").glob("sgemm_*.cuh"))
 CONFIGS = {"sgemm_1": "Sgemm1", "sgemm_2": "Sgemm2", "sgemm_sm70": "SgemmSm70", "sgemm_sm80": "SgemmSm80"}
 
@@ -82,23 +80,6 @@ def mutants() -> list[Mutant]:
             if re.match(r"\s*(__syncthreads\(\)|cp_async_wait<.*>\(\));", line):
                 found.append(Mutant(kernel, number, line.strip().partition(";")[0]))
     return found
-
-
-def cuda_headers() -> Path:
-    """Find CUDA's headers, which CuTe includes: beside nvcc, or in the wheels. In CI it is an error if there are none."""
-    candidates = [Path("/usr/local/cuda/include")]
-    if nvcc := shutil.which("nvcc"):
-        candidates.insert(0, Path(nvcc).resolve().parents[1] / "include")
-    if spec := importlib.util.find_spec("nvidia"):
-        candidates += [
-            path for place in spec.submodule_search_locations or [] for path in Path(place).glob("cu*/include")
-        ]
-    for path in candidates:
-        if (path / "cuda_runtime.h").exists() and (path / "cccl").exists():
-            return path
-    if os.environ.get("CI"):
-        pytest.fail("there are no CUDA headers")
-    pytest.skip("there are no CUDA headers; pip install 'cuda-toolkit[crt,cudart,cccl]==13.0.*' brings them")
 
 
 def compile_and_run(mutant: Mutant, folder: Path) -> dict[str, bool]:

@@ -14,14 +14,15 @@ ROOT = Path(__file__).parents[1]
 # Each folder of csrc and the folders that it may include from, itself aside.
 CSRC = {
     "problem": set(),
-    "catalogue": {"problem"},
+    "layout": {"problem"},
+    "catalogue": {"layout", "problem"},
     "kernels": {"catalogue", "problem"},
     "cpu": {"catalogue", "problem"},
     "emulator": {"catalogue", "kernels", "problem"},
     "instances": {"catalogue", "cpu", "emulator", "kernels", "problem"},
     "runtime": {"problem"},
     "dispatch": {"instances", "problem"},
-    "bindings": {"dispatch", "emulator", "instances", "problem", "runtime"},
+    "bindings": {"catalogue", "dispatch", "emulator", "instances", "layout", "problem", "runtime"},
 }
 
 # Headers from outside, and the only folders that may include them.

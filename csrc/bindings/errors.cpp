@@ -25,6 +25,8 @@ void register_errors() {
       raise("OperandError", error);
     } catch (UnsupportedProblemError const& error) {
       raise("UnsupportedProblemError", error);
+    } catch (LayoutError const& error) {
+      raise("LayoutError", error);
     } catch (CudaError const& error) {
       raise("CudaError", error);
     } catch (emulator::KernelError const& error) {

@@ -1,9 +1,11 @@
 #include <pybind11/pybind11.h>
 
 #include "bindings/buffer.hpp"
+#include "bindings/catalogue.hpp"
 #include "bindings/errors.hpp"
 #include "bindings/gemm.hpp"
 #include "bindings/kernels.hpp"
+#include "bindings/layouts.hpp"
 
 PYBIND11_MODULE(_core, module) {
   using namespace cute_py::bindings;
@@ -12,4 +14,6 @@ PYBIND11_MODULE(_core, module) {
   register_kernels(module);
   register_buffer(module);
   register_gemm(module);
+  register_layouts(module);
+  register_catalogue(module);
 }

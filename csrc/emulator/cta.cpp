@@ -37,6 +37,7 @@ struct Fiber {
   ucontext_t context;
   Index3 index;
   bool done = false;
+  int barriers = 0;
   std::vector<AsyncCopy> copies;    // in the order of issue
   std::vector<std::size_t> groups;  // copies[..groups[i]) belong to groups 0..i
 };
@@ -109,6 +110,7 @@ void Cta::run(Index3 block, std::size_t shared_bytes, EmulatorOptions const& opt
     Fiber& fiber = fibers_[t];
     fiber.index = {static_cast<unsigned>(t), 0, 0};
     fiber.done = false;
+    fiber.barriers = 0;
     fiber.copies.clear();
     fiber.groups.clear();
     getcontext(&fiber.context);
@@ -167,7 +169,14 @@ void run_grid(Index3 grid, int threads, std::size_t shared_bytes, Execution cons
 
 Index3 thread_index() { return running->current().index; }
 Index3 block_index() { return running->block(); }
-void barrier() { running->yield(); }
+void barrier() {
+  ++running->current().barriers;
+  running->yield();
+}
+
+int barriers_passed() { return running->current().barriers; }
+
+AccessHook access_hook = nullptr;
 
 void async_copy(void* destination, void const* source, int bytes, bool fill_with_zero) {
   running->current().copies.push_back({destination, source, bytes, fill_with_zero});
@@ -186,6 +195,10 @@ void async_wait(int groups_left_pending) {
   auto const copies = fiber.groups[complete - 1];
   for (std::size_t i = 0; i < copies; ++i) {
     AsyncCopy const& copy = fiber.copies[i];
+    if (access_hook != nullptr) {
+      if (!copy.fill_with_zero) access_hook(copy.source, copy.bytes, false);
+      access_hook(copy.destination, copy.bytes, true);
+    }
     if (copy.fill_with_zero) {
       std::memset(copy.destination, 0, copy.bytes);
     } else {

@@ -34,12 +34,17 @@ void run_grid(Index3 grid, int threads, std::size_t shared_bytes, Execution cons
 Index3 thread_index();
 Index3 block_index();
 void barrier();
+int barriers_passed();  // by the fiber that is running
 
 // cp.async: a copy is only noted; it happens at the wait that its group has to be complete at, which is the latest
 // moment that the hardware allows. A kernel that reads before its wait reads what was there before.
 void async_copy(void* destination, void const* source, int bytes, bool fill_with_zero);
 void async_commit();
 void async_wait(int groups_left_pending);
+
+// Told of every access that an asynchronous copy makes when it happens; null unless somebody traces.
+using AccessHook = void (*)(void const* address, int bytes, bool is_write);
+extern AccessHook access_hook;
 
 }  // namespace cute_py::emulator
 

@@ -5,6 +5,10 @@
 #include "problem/problem.hpp"
 
 // What a compiled kernel variant is to everything above it: a name, traits and a function. Plain data.
+namespace cute_py::catalogue {
+struct ConfigRecord;
+}
+
 namespace cute_py {
 
 enum class Target { cuda, emulator, cpu };
@@ -63,9 +67,14 @@ struct Execution {
 // Starts the computation. On a GPU it returns after the launch. Returns a cudaError_t, 0 for success.
 using Run = int (*)(Problem const&, Execution const&);
 
+// The layouts of its Config; null of an entry that is no CuTe kernel, and of a GPU's, whose emulator entry has the
+// same.
+using Describe = catalogue::ConfigRecord (*)();
+
 struct Entry {
   Traits traits;
   Run run;
+  Describe describe = nullptr;
 };
 
 }  // namespace cute_py

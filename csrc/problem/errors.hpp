@@ -13,6 +13,11 @@ struct UnsupportedProblemError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// The message names the operation, its operands and, where a law is broken, a coordinate that shows it.
+struct LayoutError : std::invalid_argument {
+  using std::invalid_argument::invalid_argument;
+};
+
 struct CudaError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -13,7 +13,7 @@ from cute_py.emulator import EmulatorOptions
 from cute_py.errors import OperandError
 from cute_py.explanation import Explanation
 
-__all__ = ["explain", "gemm", "sgemm_nn", "sgemm_nt", "sgemm_tn", "sgemm_tt"]
+__all__ = ["explain_product", "gemm", "sgemm_nn", "sgemm_nt", "sgemm_tn", "sgemm_tt"]
 
 _LAYOUT_OF = {"gemm": "", "sgemm_nt": "nt", "sgemm_tn": "tn", "sgemm_nn": "nn", "sgemm_tt": "tt"}
 
@@ -203,7 +203,7 @@ def sgemm_tt(
     return result if C is not None else as_result(A, result)
 
 
-def explain(
+def explain_product(
     A: Any,
     B: Any,
     C: Any = None,
@@ -213,20 +213,7 @@ def explain(
     stream: Any = None,
     device: str | None = None,
 ) -> Explanation:
-    """Say where ``function(A, B, C, kernel=..., device=...)`` runs and which kernel it runs, and why not the others.
-
-    Computes nothing. The choice is made by the same code as in a call; alpha is taken to be other than 0.
-
-    >>> import cute_py, numpy as np
-    >>> A = np.ones((128, 16), np.float32, order="F")
-    >>> print(cute_py.explain(A, A, function="sgemm_nt", kernel="sgemm_sm80_nt_f32", device="emulator"))
-    sgemm_nt: M=128 N=128 K=16
-      A float32 (128,16):(1,128) cpu
-      B float32 (128,16):(1,128) cpu
-      C float32 (128,128):(1,128) new
-    target: emulator (emulator), because device='emulator'
-    kernel: sgemm_sm80_nt_f32
-    """
+    """Say where ``function(A, B, C, kernel=..., device=...)`` runs and which kernel it runs. See `cute_py.explain`."""
     if not isinstance(function, str) or function not in _LAYOUT_OF:
         raise OperandError(f"function is one of {', '.join(_LAYOUT_OF)}, got {function!r}")
     found = _core.explain(function, _LAYOUT_OF[function], A, B, C, kernel, device, stream)

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
-from typing import NoReturn
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
 
 from cute_py import _core
-from cute_py.errors import OperandError
+from cute_py._core import ComposedLayout, Layout
+from cute_py._drawing import Drawable, Picture
+from cute_py._files import write_whole
+from cute_py._kernel_map import KernelConfig, Loads, Owner, Trace, trace
+from cute_py._pictures import picture_of_tv
+from cute_py.errors import OperandError, UnsupportedProblemError
+from cute_py.tiled import TiledCopy, TiledMMA
 
 __all__ = ["Kernel", "Kernels", "kernels"]
 
+_LARGEST_TRACED = 4096
+
 
 @dataclass(frozen=True)
-class Kernel:
+class Kernel(Drawable):
     """One compiled kernel variant.
 
     Attributes
@@ -59,6 +71,113 @@ class Kernel:
     alignment_bytes: int
     compute_capability: int
     isa: str
+
+    @cached_property
+    def config(self) -> KernelConfig:
+        """Every layout that the kernel was compiled from: tiler, shared memory, tiled copies, tiled MMA.
+
+        Raises UnsupportedProblemError of a CPU kernel, which is made of loops, not of CuTe layouts.
+        """
+        config = KernelConfig.of(self.name)
+        if config is None:
+            raise UnsupportedProblemError(f"{self.name} is no CuTe kernel and has no layouts; the GPU kernels have")
+        return config
+
+    @property
+    def tiled_mma(self) -> TiledMMA | None:
+        """The `TiledMMA`; None of a kernel that partitions by thread layouts."""
+        return self.config.tiled_mma
+
+    @property
+    def tiled_copy_a(self) -> TiledCopy | None:
+        """The `TiledCopy` that brings A to shared memory; None of a kernel that partitions by thread layouts."""
+        return self.config.tiled_copy_a
+
+    @property
+    def tiled_copy_b(self) -> TiledCopy | None:
+        """The `TiledCopy` that brings B to shared memory; None of a kernel that partitions by thread layouts."""
+        return self.config.tiled_copy_b
+
+    @property
+    def smem_layout_a(self) -> Layout | ComposedLayout:
+        """(m,k,...) -> element of A's shared memory."""
+        return self.config.smem_layout_a
+
+    @property
+    def smem_layout_b(self) -> Layout | ComposedLayout:
+        """(n,k,...) -> element of B's shared memory."""
+        return self.config.smem_layout_b
+
+    def owner_of(self, *, C: tuple[int, int]) -> Owner:
+        """Return who computes the element (i, j) of C: block, thread, register, warp.
+
+        It is a fact of the layouts, for every M and N that have the element. Raises OperandError for negative coordinates.
+        """
+        i, j = _coordinate("owner_of", "C", C)
+        return self.config.owner_of(i, j)
+
+    def loads_of(self, block: tuple[int, int], thread: int, k_tile: int) -> Loads:
+        """Return what a thread copies to shared memory of the k_tile-th tiles of A and B: coordinates there and here.
+
+        A predicated kernel skips, or fills with zeros, what lies outside of the matrix. Raises OperandError for a block, a
+        thread or a tile that cannot be.
+        """
+        where = _coordinate("loads_of", "block", block)
+        if not 0 <= thread < self.threads:
+            raise OperandError(f"loads_of: thread must be 0 to {self.threads - 1}, not {thread}")
+        if k_tile < 0:
+            raise OperandError(f"loads_of: k_tile must be 0 or more, not {k_tile}")
+        return self.config.loads_of(where, thread, k_tile, self.stages)
+
+    def report(self, path: str | os.PathLike[str]) -> Path:
+        """Write one HTML page about the kernel: tiles, shared memory, copies, math, owners of C, banks. Return its path.
+
+        The page needs nothing else, and appears whole or not at all. Raises UnsupportedProblemError of a CPU kernel, and
+        OSError where it cannot be written.
+        """
+        from cute_py._report import kernel_report
+
+        page = kernel_report(self).encode()
+        place = Path(path)
+        write_whole(place, lambda file: file.write(page))
+        return place
+
+    def _picture(self) -> Picture:
+        if self.tiled_mma is not None:
+            return self.tiled_mma._picture()
+        threads = self.config.thread_layout_c
+        assert threads is not None
+        tile = _core.product_each(threads)
+        return picture_of_tv(
+            f"{self.name}: threads of C", tile, _core.right_inverse(threads).with_shape(threads.size, 1)
+        )
+
+    def trace(
+        self,
+        m: int | None = None,
+        n: int | None = None,
+        k: int | None = None,
+        *,
+        spaces: tuple[str, ...] = ("A", "B", "C", "shared"),
+    ) -> Trace:
+        """Run the kernel in the emulator on small integers and return every access to A, B, C and shared memory.
+
+        Extents are one tile, and two in K, unless given; of a kernel for whole tiles, multiples of the tile. Raises
+        OperandError for others, and for more accesses than memory holds.
+        """
+        self.config  # noqa: B018 - refuses CPU kernels
+        extents = []
+        for name, given, tile, default in zip("mnk", (m, n, k), self.tile, (1, 1, 2), strict=True):
+            extent = default * tile if given is None else given
+            if not isinstance(extent, int) or isinstance(extent, bool) or not 1 <= extent <= _LARGEST_TRACED:
+                raise OperandError(f"trace: {name} must be an integer from 1 to {_LARGEST_TRACED}, not {extent!r}")
+            if not self.predicated and extent % tile:
+                raise OperandError(
+                    f"trace: {self.name} is for whole tiles and {name}={extent} is no multiple of {tile}; "
+                    f"{self.name}_predicated takes any extents"
+                )
+            extents.append(extent)
+        return trace(self.name, self.layout, (extents[0], extents[1], extents[2]), spaces)
 
 
 class Kernels(Mapping[str, Kernel]):
@@ -126,6 +245,18 @@ def kernels() -> Kernels:
         fields = {key: value for key, value in entry.items() if key != "target"}
         variants.append(Kernel(**fields, targets=tuple(targets[entry["name"]])))
     return Kernels(variants)
+
+
+def _coordinate(operation: str, argument: str, value: Any) -> tuple[int, int]:
+    if (
+        not isinstance(value, (tuple, list))
+        or len(value) != 2
+        or any(not isinstance(v, (int, np.integer)) for v in value)
+    ):
+        raise OperandError(f"{operation}: {argument} must be a pair of integers, not {value!r}")
+    if any(v < 0 for v in value):
+        raise OperandError(f"{operation}: {argument} must not be negative: {value!r}")
+    return int(value[0]), int(value[1])
 
 
 def raise_unknown_kernel(name: str) -> NoReturn:

@@ -13,8 +13,8 @@ class CuteError(Exception):
     """Base class of every exception that cute_py raises on its own account."""
 
 
-class LayoutError(CuteError):
-    """A layout operation whose mathematical condition does not hold."""
+class LayoutError(CuteError, ValueError):
+    """An argument that is no layout, or a layout operation whose mathematical condition does not hold."""
 
 
 class OperandError(CuteError, ValueError):

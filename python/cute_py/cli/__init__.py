@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from cute_py.cli import gemm, info, kernels, verify
+from cute_py.cli import atom, draw, gemm, info, kernel, kernels, layout, verify
 from cute_py.cli.command_error import CommandError
 from cute_py.errors import CuteError
 
@@ -21,10 +21,11 @@ __all__ = ["main"]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     parser = argparse.ArgumentParser(
-        prog="cute-py", description="CuTe's GEMM kernels: on GPUs, on the CPU, and in an emulator of the GPU kernels."
+        prog="cute-py",
+        description="CuTe from the shell: GEMM kernels on GPUs, on the CPU and in an emulator; layouts, atoms and pictures.",
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for module in (info, kernels, gemm, verify):
+    for module in (info, kernels, kernel, gemm, verify, layout, draw, atom):
         module.add_parser(commands)
     options = parser.parse_args(arguments)
     try:

@@ -8,14 +8,14 @@ import math
 import os
 import stat
 import statistics
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from cute_py._gemm import explain, gemm
+from cute_py._files import write_whole
+from cute_py._gemm import explain_product, gemm
 from cute_py.cli.command_error import CommandError
 from cute_py.testing import error_ratio
 
@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
         raise CommandError(f"there is no memory for the product, {a.shape[0]}x{b.shape[0]}") from None
     if start is not None and start.shape != c.shape:
         raise CommandError(f"{options.c} has shape {start.shape}, the product {c.shape}")
-    explanation = explain(a, b, c, **call)
+    explanation = explain_product(a, b, c, **call)
     seconds = []
     for _ in range(options.repeat):
         if start is not None:
@@ -164,24 +164,8 @@ def check_output(path: Path) -> Path:
 
 
 def save(path: Path, array: Any) -> None:
-    """Write a .npy file that appears whole or not at all, with the mode of the file that it replaces."""
+    """Write a .npy file that appears whole or not at all."""
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".cute-py-", suffix=".part")
+        write_whole(path, lambda file: np.save(file, array, allow_pickle=False))
     except OSError as error:
         raise CommandError(f"cannot write {path}: {error.strerror or error}") from None
-    try:
-        with os.fdopen(handle, "wb") as file:
-            np.save(file, array, allow_pickle=False)
-        if path.exists():
-            mode = stat.S_IMODE(path.stat().st_mode)
-        else:
-            mask = os.umask(0)
-            os.umask(mask)
-            mode = 0o666 & ~mask
-        os.chmod(name, mode)
-        os.replace(name, path)
-    except BaseException as error:
-        os.unlink(name)
-        if isinstance(error, OSError):
-            raise CommandError(f"cannot write {path}: {error.strerror or error}") from None
-        raise

@@ -1,0 +1,111 @@
+#include "bindings/catalogue.hpp"
+
+#include <string>
+#include <variant>
+
+#include "bindings/layout_arguments.hpp"
+#include "catalogue/records.hpp"
+#include "instances/registry.hpp"
+
+namespace cute_py::bindings {
+namespace {
+
+using namespace catalogue;
+
+py::object value_type_tuple(ValueType const& t) { return py::make_tuple(t.name, t.bits); }
+
+py::dict mma_dict(MmaRecord const& r) {
+  py::dict d;
+  d["name"] = r.name;
+  d["architecture"] = r.architecture;
+  d["shape_mnk"] = to_python(r.shape_mnk);
+  d["thr_id"] = r.thr_id;
+  d["layout_a_tv"] = r.layout_a;
+  d["layout_b_tv"] = r.layout_b;
+  d["layout_c_tv"] = r.layout_c;
+  d["a"] = value_type_tuple(r.a);
+  d["b"] = value_type_tuple(r.b);
+  d["c"] = value_type_tuple(r.c);
+  d["d"] = value_type_tuple(r.d);
+  return d;
+}
+
+py::dict copy_dict(CopyRecord const& r) {
+  py::dict d;
+  d["name"] = r.name;
+  d["architecture"] = r.architecture;
+  d["thr_id"] = r.thr_id;
+  d["layout_src"] = r.layout_src;
+  d["layout_dst"] = r.layout_dst;
+  d["layout_ref"] = r.layout_ref;
+  return d;
+}
+
+py::object optional_layout(std::optional<layout::Layout> const& l) { return l ? py::cast(*l) : py::none(); }
+
+py::object optional_copy(std::optional<TiledCopyRecord> const& r) {
+  if (!r) return py::none();
+  py::dict d;
+  d["atom"] = copy_dict(r->atom);
+  d["value_type"] = value_type_tuple(r->value_type);
+  d["layout_tv"] = r->layout_tv;
+  d["tiler"] = to_python(r->tiler);
+  return d;
+}
+
+py::object optional_mma(std::optional<TiledMmaRecord> const& r) {
+  if (!r) return py::none();
+  py::dict d;
+  d["atom"] = mma_dict(r->atom);
+  d["atom_layout"] = r->atom_layout;
+  d["permutations"] = to_python(r->permutations);
+  return d;
+}
+
+py::object config(std::string const& name) {
+  for (Entry const* entry : instances::registry()) {
+    if (entry->traits.name != name || entry->describe == nullptr) continue;
+    ConfigRecord const r = entry->describe();
+    auto const cast = [](SmemLayoutRecord const& l) {
+      return std::visit([](auto const& held) { return py::cast(held); }, l);
+    };
+    py::dict d;
+    d["cta_tiler"] = to_python(r.cta_tiler);
+    d["smem_a"] = cast(r.smem_a);
+    d["smem_b"] = cast(r.smem_b);
+    d["a"] = value_type_tuple(r.a);
+    d["b"] = value_type_tuple(r.b);
+    d["c"] = value_type_tuple(r.c);
+    d["smem_offset_a"] = r.smem_offset_a;
+    d["smem_offset_b"] = r.smem_offset_b;
+    d["threads_a"] = optional_layout(r.threads_a);
+    d["threads_b"] = optional_layout(r.threads_b);
+    d["threads_c"] = optional_layout(r.threads_c);
+    d["copy_a"] = optional_copy(r.copy_a);
+    d["copy_b"] = optional_copy(r.copy_b);
+    d["mma"] = optional_mma(r.mma);
+    return d;
+  }
+  return py::none();
+}
+
+// The atoms, and those whose traits are malformed with the reason.
+template <class Records, class ToDict>
+py::tuple atoms(Records (*all)(std::vector<Defect>&), ToDict to_dict) {
+  std::vector<Defect> defects;
+  py::list list;
+  for (auto const& record : all(defects)) list.append(to_dict(record));
+  py::dict broken;
+  for (Defect const& defect : defects) broken[py::str(defect.name)] = defect.reason;
+  return py::make_tuple(list, broken);
+}
+
+}  // namespace
+
+void register_catalogue(py::module_& module) {
+  module.def("mma_atoms", [] { return atoms(&mma_atoms, &mma_dict); });
+  module.def("copy_atoms", [] { return atoms(&copy_atoms, &copy_dict); });
+  module.def("config", &config, py::arg("name"));
+}
+
+}  // namespace cute_py::bindings

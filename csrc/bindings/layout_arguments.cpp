@@ -1,0 +1,214 @@
+#include "bindings/layout_arguments.hpp"
+
+#include "bindings/arguments.hpp"
+#include "layout/text.hpp"
+#include "problem/errors.hpp"
+
+namespace cute_py::bindings {
+namespace {
+
+using layout::Integer;
+using layout::IntTuple;
+using layout::Layout;
+using layout::Tiler;
+
+constexpr int kMaxNesting = 32;
+
+[[noreturn]] void refuse(Place place, std::string const& wanted, py::handle value) {
+  std::string shown;
+  try {
+    shown = " " + std::string(py::repr(value)).substr(0, 80);
+  } catch (py::error_already_set&) {
+    // too deep, or with a __repr__ that fails
+  }
+  throw LayoutError(std::string(place.operation) + ": " + place.argument + " must be " + wanted + ", not " +
+                    type_name(value) + shown);
+}
+
+std::string text_of(Place place, py::handle value) {
+  Py_ssize_t size = 0;
+  char const* const text = PyUnicode_AsUTF8AndSize(value.ptr(), &size);
+  if (text == nullptr) {
+    PyErr_Clear();
+    refuse(place, "text in CuTe's notation", value);
+  }
+  std::string result(text, static_cast<std::size_t>(size));
+  if (result.find('\0') != std::string::npos) {
+    throw LayoutError(std::string(place.operation) + ": " + place.argument +
+                      ": cannot read text with a NUL in it, at character " + std::to_string(result.find('\0')));
+  }
+  return result;
+}
+
+// What `read` makes of the text; its error says which argument it is about.
+template <class Read>
+auto parsed(Place place, py::handle value, Read read) {
+  std::string const text = text_of(place, value);
+  try {
+    return read(text);
+  } catch (LayoutError const& error) {
+    throw LayoutError(std::string(place.operation) + ": " + place.argument + ": " + error.what());
+  }
+}
+
+[[noreturn]] void refuse_empty(Place place) {
+  throw LayoutError(std::string(place.operation) + ": " + place.argument + " has an empty tuple in it");
+}
+
+// cute_py._integers.Int, which the interpreter keeps alive.
+PyTypeObject* static_type() {
+  static PyObject* const type = py::object(py::module_::import("cute_py._integers").attr("Int")).release().ptr();
+  return reinterpret_cast<PyTypeObject*>(type);
+}
+
+bool is_sequence(py::handle value) { return PyTuple_Check(value.ptr()) || PyList_Check(value.ptr()); }
+
+std::int64_t int64_of(Place place, py::handle value) {
+  int overflow = 0;
+  std::int64_t const result = PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);
+  if (overflow != 0) refuse(place, "an integer of 64 bits", value);
+  return result;
+}
+
+bool is_integer(py::handle value) {
+  return (PyLong_Check(value.ptr()) && !PyBool_Check(value.ptr())) ||
+         (!is_sequence(value) && PyIndex_Check(value.ptr()) && !PyBool_Check(value.ptr()) &&
+          !py::isinstance<Layout>(value));
+}
+
+Integer integer_of(Place place, py::handle value) {
+  if (PyLong_CheckExact(value.ptr())) return layout::dynamic(int64_of(place, value));
+  if (Py_TYPE(value.ptr()) == static_type()) return layout::fixed(int64_of(place, value));
+  auto const index = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
+  if (!index) {
+    PyErr_Clear();
+    refuse(place, "an integer", value);
+  }
+  return layout::dynamic(int64_of(place, index));
+}
+
+IntTuple int_tuple(Place place, py::handle value, int nesting) {
+  if (is_sequence(value)) {
+    if (nesting == kMaxNesting) {
+      throw LayoutError(std::string(place.operation) + ": " + place.argument + " is nested deeper than " +
+                        std::to_string(kMaxNesting) + " levels");
+    }
+    std::vector<IntTuple> elements;
+    Py_ssize_t const size = PySequence_Fast_GET_SIZE(value.ptr());
+    if (size == 0) refuse_empty(place);
+    elements.reserve(static_cast<std::size_t>(size));
+    for (Py_ssize_t i = 0; i < size; ++i) {
+      elements.push_back(int_tuple(place, PySequence_Fast_GET_ITEM(value.ptr(), i), nesting + 1));
+    }
+    return IntTuple(std::move(elements));
+  }
+  if (is_integer(value)) return integer_of(place, value);
+  if (py::isinstance<Integer>(value)) return value.cast<Integer const&>();
+  refuse(place, "an integer or a tuple of integers", value);
+}
+
+Tiler tiler(Place place, py::handle value, int nesting) {
+  if (value.is_none()) return Tiler{};
+  if (is_sequence(value)) {
+    if (nesting == kMaxNesting) {
+      throw LayoutError(std::string(place.operation) + ": " + place.argument + " is nested deeper than " +
+                        std::to_string(kMaxNesting) + " levels");
+    }
+    if (PySequence_Fast_GET_SIZE(value.ptr()) == 0) refuse_empty(place);
+    std::vector<Tiler> elements;
+    for (auto const element : value) elements.push_back(tiler(place, element, nesting + 1));
+    return Tiler::of(std::move(elements));
+  }
+  if (py::isinstance<Layout>(value)) return Tiler::of(value.cast<Layout const&>());
+  if (py::isinstance<py::str>(value)) return parsed(place, value, &layout::parse_tiler);
+  if (is_integer(value)) return Tiler::of(integer_of(place, value));
+  if (py::isinstance<Integer>(value)) return Tiler::of(value.cast<Integer const&>());
+  refuse(place, "a Layout, an integer, None, or a tuple of these", value);
+}
+
+template <class ToLeaf>
+py::object tree(IntTuple const& t, ToLeaf to_leaf) {
+  if (!t.is_tuple()) return to_leaf(t.leaf());
+  py::tuple result(t.rank());
+  for (int i = 0; i < t.rank(); ++i) {
+    PyTuple_SET_ITEM(result.ptr(), i, tree(t[i], to_leaf).release().ptr());
+  }
+  return result;
+}
+
+}  // namespace
+
+IntTuple int_tuple_argument(Place place, py::handle value) {
+  if (py::isinstance<py::str>(value)) return parsed(place, value, &layout::parse_int_tuple);
+  return int_tuple(place, value, 0);
+}
+
+Tiler tiler_argument(Place place, py::handle value) { return tiler(place, value, 0); }
+
+Layout layout_argument(Place place, py::handle value) {
+  if (py::isinstance<Layout>(value)) return value.cast<Layout const&>();
+  if (py::isinstance<py::str>(value)) return parsed(place, value, &layout::parse_layout);
+  if (py::isinstance<layout::ComposedLayout>(value)) refuse(place, "a plain Layout", value);
+  refuse(place, "a Layout", value);
+}
+
+AnyLayout any_layout_argument(Place place, py::handle value) {
+  if (py::isinstance<layout::ComposedLayout>(value)) return value.cast<layout::ComposedLayout const&>();
+  if (py::isinstance<py::str>(value) && text_of(place, value).find('o') != std::string::npos) {
+    return parsed(place, value, &layout::parse_composed);
+  }
+  return layout_argument(place, value);
+}
+
+std::string text_argument(Place place, py::handle value) {
+  if (!py::isinstance<py::str>(value)) refuse(place, "text in CuTe's notation", value);
+  return text_of(place, value);
+}
+
+std::int64_t integer_argument(Place place, py::handle value) {
+  if (!is_integer(value)) refuse(place, "an integer", value);
+  return integer_of(place, value).value;
+}
+
+int small_argument(Place place, py::handle value) {
+  std::int64_t const result = integer_argument(place, value);
+  if (result < -(1 << 20) || result > (1 << 20)) refuse(place, "a small integer", value);
+  return static_cast<int>(result);
+}
+
+bool is_tag_left(py::handle value) { return value.is(py::module_::import("cute_py._integers").attr("LayoutLeft")); }
+bool is_tag_right(py::handle value) { return value.is(py::module_::import("cute_py._integers").attr("LayoutRight")); }
+
+py::object to_python(Integer const& i) {
+  if (i.has_basis()) return py::cast(i);
+  auto const value = py::int_(i.value);
+  if (!i.is_static) return value;
+  return py::reinterpret_steal<py::object>(
+      PyObject_CallOneArg(reinterpret_cast<PyObject*>(static_type()), value.ptr()));
+}
+
+py::object to_python(IntTuple const& t) {
+  return tree(t, [](Integer const& i) { return to_python(i); });
+}
+
+py::object to_plain_python(IntTuple const& t) {
+  return tree(t, [](Integer const& i) { return i.has_basis() ? py::cast(i) : py::object(py::int_(i.value)); });
+}
+
+py::object to_python(Tiler const& tiler) {
+  switch (tiler.kind) {
+    case Tiler::Kind::any:
+      return py::none();
+    case Tiler::Kind::integer:
+      return to_python(tiler.integer);
+    case Tiler::Kind::layout:
+      return py::cast(tiler.layout);
+    case Tiler::Kind::tuple:
+      break;
+  }
+  py::tuple result(tiler.elements.size());
+  for (std::size_t i = 0; i < tiler.elements.size(); ++i) result[i] = to_python(tiler.elements[i]);
+  return result;
+}
+
+}  // namespace cute_py::bindings

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <string>
+#include <variant>
+
+#include "layout/layout.hpp"
+#include "layout/swizzle.hpp"
+
+// Python values as those of csrc/layout, and back. A Python int is dynamic, a cute_py.Int is static, a ScaledBasis is a
+// coordinate stride, None is CuTe's `_`, a str is CuTe's notation. Each function throws LayoutError, naming the
+// operation and the argument, for a value that is none.
+namespace cute_py::bindings {
+
+namespace py = pybind11;
+
+// Where a value is wanted, for messages: "composition: A".
+struct Place {
+  char const* operation;
+  char const* argument;
+};
+
+using AnyLayout = std::variant<layout::Layout, layout::ComposedLayout>;
+
+layout::IntTuple int_tuple_argument(Place place, py::handle value);
+layout::Tiler tiler_argument(Place place, py::handle value);
+layout::Layout layout_argument(Place place, py::handle value);
+AnyLayout any_layout_argument(Place place, py::handle value);
+std::string text_argument(Place place, py::handle value);
+int small_argument(Place place, py::handle value);
+std::int64_t integer_argument(Place place, py::handle value);
+
+bool is_tag_left(py::handle value);
+bool is_tag_right(py::handle value);
+
+// With cute_py.Int for static integers, and with plain ints.
+py::object to_python(layout::Integer const& i);
+py::object to_python(layout::IntTuple const& t);
+py::object to_plain_python(layout::IntTuple const& t);
+py::object to_python(layout::Tiler const& tiler);
+
+}  // namespace cute_py::bindings

@@ -1,0 +1,342 @@
+#pragma once
+
+// The docstrings of the layout algebra: what each function returns, its law, and what it refuses.
+namespace cute_py::bindings::docs {
+
+inline constexpr char const* make_layout = R"doc(make_layout(shape, stride=None) or make_layout(layout, layout, ...)
+
+A layout from a shape and a stride, column-major without one, or one whose modes are the given layouts.
+
+>>> print(make_layout((4, 8)), make_layout((4, 8), LayoutRight), make_layout(Layout(4), Layout(8, 4)))
+(4,8):(_1,4) (4,8):(8,_1) (4,8):(_1,4))doc";
+
+inline constexpr char const* make_ordered_layout = R"doc(make_ordered_layout(shape, order)
+
+The compact layout of a shape whose modes are ordered by ascending `order`, or LayoutLeft or LayoutRight.
+
+>>> print(make_ordered_layout((2, 3, 4), (2, 0, 1)))
+(2,3,4):(12,_1,3))doc";
+
+inline constexpr char const* make_layout_like = R"doc(make_layout_like(layout)
+
+The compact layout of the same shape whose strides are in the same order. Strides of 0 stay.
+
+>>> print(make_layout_like(Layout("(2,3,4):(0,40,10)")))
+(2,3,4):(_0,4,_1))doc";
+
+inline constexpr char const* make_fragment_like = R"doc(make_fragment_like(layout)
+
+The compact layout of the registers that hold such a tensor: mode 0 first, the others in the order of their strides.)doc";
+
+inline constexpr char const* make_identity_layout = R"doc(make_identity_layout(shape)
+
+The layout that maps a coordinate to itself: its strides are basis elements.
+
+>>> make_identity_layout((4, 5))(2, 3)
+(2, 3))doc";
+
+inline constexpr char const* make_composed_layout = R"doc(make_composed_layout(outer, offset, inner)
+
+c -> outer(offset + inner(c)), evaluated as it stands. The outer function is a Swizzle or any Layout.
+
+>>> make_composed_layout(Layout("(6,2):(1,7)"), 0, Layout("(3,2):(2,3)"))(2, 1)
+8)doc";
+
+inline constexpr char const* make_swizzle = R"doc(make_swizzle(y, z)
+
+The swizzle that changes the bits `z` by the bits `y`. Raises LayoutError unless each is one run of as many bits.
+
+>>> print(make_swizzle(0b11000000, 0b00000110))
+Sw<2,1,5>)doc";
+
+inline constexpr char const* rank = R"doc(rank(x, *modes)
+
+The number of modes of a shape or a layout, or of one of its modes; 1 of an integer.)doc";
+
+inline constexpr char const* depth = R"doc(depth(x, *modes)
+
+The levels of nesting of a shape or a layout; 0 of an integer.)doc";
+
+inline constexpr char const* size = R"doc(size(x, *modes)
+
+The number of elements of a shape or a layout, or of one of its modes: the product of the extents.)doc";
+
+inline constexpr char const* shape = R"doc(shape(x, *modes)
+
+The shape of a layout, or of one of its modes.)doc";
+
+inline constexpr char const* stride = R"doc(stride(layout, *modes)
+
+The strides of a layout, or of one of its modes.)doc";
+
+inline constexpr char const* cosize = R"doc(cosize(layout, *modes)
+
+The size of the codomain: one more than the greatest index, strides taken as positive.
+
+>>> cosize(Layout("(4,8):(1,5)"))
+39)doc";
+
+inline constexpr char const* coshape = R"doc(coshape(layout, *modes)
+
+The smallest shape that every value of the layout lies in: an integer, or a tuple where strides are basis elements.)doc";
+
+inline constexpr char const* congruent = R"doc(congruent(a, b)
+
+Whether two shapes or layouts have the same nesting.)doc";
+
+inline constexpr char const* weakly_congruent = R"doc(weakly_congruent(a, b)
+
+Whether the nesting of b refines that of a.)doc";
+
+inline constexpr char const* compatible = R"doc(compatible(a, b)
+
+Whether the sizes agree and every coordinate into a is one into b.)doc";
+
+inline constexpr char const* ceil_div = R"doc(ceil_div(a, b)
+
+a / b rounded up, by modes. An integer b is divided out of the modes of a from left to right.
+
+>>> ceil_div((4, 6), 8)
+(1, 3))doc";
+
+inline constexpr char const* product_each = R"doc(product_each(shape)
+
+The sizes of the modes, as a flat tuple.)doc";
+
+inline constexpr char const* crd2idx = R"doc(crd2idx(coord, layout) or crd2idx(coord, shape, stride=None)
+
+The index of a coordinate: an integer, flat or nested. Without strides, its position in colexicographic order.
+
+>>> crd2idx((1, (1, 2)), (3, (2, 3)), (3, (12, 1)))
+17)doc";
+
+inline constexpr char const* idx2crd = R"doc(idx2crd(index, shape, stride=None)
+
+The coordinate at an index, in colexicographic order, or in that of compact strides.
+
+>>> idx2crd(16, (3, (2, 3)))
+(1, (1, 2)))doc";
+
+inline constexpr char const* crd2crd = R"doc(crd2crd(coord, src_shape, dst_shape)
+
+The same position as a coordinate of another shape of that size.)doc";
+
+inline constexpr char const* get = R"doc(get(x, *modes)
+
+A mode of a layout, a tensor or a tuple; several numbers go down the nesting.)doc";
+
+inline constexpr char const* select = R"doc(select(layout, *modes)
+
+The layout of these modes, in this order.)doc";
+
+inline constexpr char const* take = R"doc(take(layout, begin, end)
+
+The layout of the modes begin to end - 1.)doc";
+
+inline constexpr char const* group = R"doc(group(layout, begin, end)
+
+The same layout with the modes begin to end - 1 grouped into one.)doc";
+
+inline constexpr char const* append = R"doc(append(layout, rank, mode=Layout(1, 0))
+
+The layout with `mode` repeated at its end up to a rank.)doc";
+
+inline constexpr char const* prepend = R"doc(prepend(layout, rank, mode=Layout(1, 0))
+
+The layout with `mode` repeated at its front up to a rank.)doc";
+
+inline constexpr char const* replace = R"doc(replace(layout, at, mode)
+
+The layout with another mode in one place.)doc";
+
+inline constexpr char const* flatten = R"doc(flatten(x)
+
+The layout, or the tuple, without nesting.)doc";
+
+inline constexpr char const* unflatten = R"doc(unflatten(layout, profile)
+
+A flat layout with the nesting of a profile.)doc";
+
+inline constexpr char const* zip = R"doc(zip(layout, other=None)
+
+Of one layout of modes of equal rank, its transpose: ((a,b),(c,d)) -> ((a,c),(b,d)). Of two, their modes in pairs.)doc";
+
+inline constexpr char const* slice_ = R"doc(slice_(coord, layout)
+
+The modes where the coordinate is None. `slice_and_offset` also gives where they start.)doc";
+
+inline constexpr char const* slice_and_offset = R"doc(slice_and_offset(coord, layout)
+
+The modes where the coordinate is None, and the index of the rest of it. A swizzled layout decays to a plain one where the open
+modes do not meet the swizzle, as in CuTe.
+
+>>> slice_and_offset((2, None), Layout("(4,8):(8,1)"))
+(Layout("(8):(1)"), 16))doc";
+
+inline constexpr char const* dice = R"doc(dice(coord, x)
+
+The modes of a layout, or the elements of a tuple, where the coordinate is not None.
+
+>>> dice((1, None, 1), (128, 64, 8))
+(128, 8))doc";
+
+inline constexpr char const* parse = R"doc(parse(text)
+
+What CuTe printed: a Layout, a ComposedLayout, a Swizzle, or a tuple of integers and layouts with None for `_`.
+
+>>> parse("Sw<3,3,3> o _0 o (_8,_64):(_64,_1)")
+ComposedLayout("Sw<3,3,3> o _0 o (_8,_64):(_64,_1)"))doc";
+
+inline constexpr char const* print_tiler = R"doc(print_tiler(value)
+
+A tiler, a shape or a coordinate in CuTe's notation.)doc";
+
+inline constexpr char const* layout_values = R"doc(layout_values(layout, limit)
+
+The first values of a layout in colexicographic order of its coordinates.)doc";
+
+inline constexpr char const* composition = R"doc(composition(a, b)
+
+Law: result(c) == a(b(c)) for every coordinate c of b, and compatible(b, result).
+
+`b` is a layout; a tuple acts by modes, None keeps a mode, an integer n stands for n:1. A swizzle on the left gives a
+ComposedLayout. Raises LayoutError, with a coordinate that shows it, where the modes of b carry into one another in a, which C++
+does not notice, and where a does not divide by a mode of b.
+
+>>> print(composition(Layout("(10,2):(16,4)"), Layout("(5,4):(1,5)")))
+(5,(2,2)):(16,(80,4)))doc";
+
+inline constexpr char const* coalesce = R"doc(coalesce(layout, profile=None)
+
+Law: result(i) == layout(i) for 0 <= i < size(layout), and depth(result) <= 1, in as few modes as possible. With a profile, at each
+of its leaves.
+
+>>> print(coalesce(Layout("(2,(1,6)):(1,(6,2))")))
+12:1)doc";
+
+inline constexpr char const* filter_zeros = R"doc(filter_zeros(layout, profile=None)
+
+The layout with extents of 1 where strides, or the leaves of the profile, are 0.)doc";
+
+inline constexpr char const* filter = R"doc(filter(layout, profile=None)
+
+The layout without strides of 0 and extents of 1, coalesced. With a profile, at each of its leaves.)doc";
+
+inline constexpr char const* complement = R"doc(complement(layout, cotarget=None)
+
+What a layout misses of the indices below size(cotarget), by default below its own cosize.
+
+Law: the result's indices ascend; but for 0 they are none of the layout's; together they cover the target. Raises LayoutError for
+negative strides, and where modes interleave, so that there is no complement.
+
+>>> print(complement(Layout("(2,2):(1,6)"), 24))
+(3,2):(2,12))doc";
+
+inline constexpr char const* right_inverse = R"doc(right_inverse(layout)
+
+Law: layout(result(i)) == i for 0 <= i < size(result), as large as it gets.
+
+>>> print(right_inverse(Layout("(4,8):(8,1)")))
+(8,4):(4,_1))doc";
+
+inline constexpr char const* left_inverse = R"doc(left_inverse(layout)
+
+Law: layout(result(layout(i))) == layout(i), and result(layout(i)) == i if the layout is injective. Raises LayoutError for
+negative strides and for strides that do not divide one another.
+
+>>> print(left_inverse(Layout("4:2")))
+(2,4):(_0,_1))doc";
+
+inline constexpr char const* nullspace = R"doc(nullspace(layout)
+
+Law: layout(result(i)) == 0, and size(result) == size(layout) / size(filter(layout)).)doc";
+
+inline constexpr char const* max_common_vector = R"doc(max_common_vector(a, b)
+
+The number of elements that are neighbours, in the same order, in both layouts: how wide a copy between them can be.)doc";
+
+inline constexpr char const* max_common_layout = R"doc(max_common_layout(a, b)
+
+Law: a(result(i)) == b(result(i)) == i for 0 <= i < size(result).)doc";
+
+inline constexpr char const* logical_divide = R"doc(logical_divide(layout, tiler)
+
+Law: layout o (tiler, complement(tiler, size(layout))): mode 0 is a tile, mode 1 the tiles. A tuple acts by modes, None keeps a
+mode.
+
+>>> print(logical_divide(Layout("(4,2,3):(2,1,8)"), Layout("4:2")))
+((2,2),(2,3)):((4,1),(2,8)))doc";
+
+inline constexpr char const* zipped_divide = R"doc(zipped_divide(layout, tiler)
+
+`logical_divide` with all tile modes in mode 0 and all rest modes in mode 1: ((TileM,TileN),(RestM,RestN,...)).)doc";
+
+inline constexpr char const* tiled_divide = R"doc(tiled_divide(layout, tiler)
+
+`zipped_divide` with the rest modes unpacked: ((TileM,TileN),RestM,RestN,...).)doc";
+
+inline constexpr char const* flat_divide = R"doc(flat_divide(layout, tiler)
+
+`zipped_divide` with both unpacked: (TileM,TileN,RestM,RestN,...).)doc";
+
+inline constexpr char const* logical_product = R"doc(logical_product(block, tiler)
+
+Law: (block, complement(block, size(block) * cosize(tiler)) o tiler): mode 0 is the block, mode 1 its copies. A tuple acts by modes.
+
+>>> print(logical_product(Layout("(2,2):(4,1)"), Layout("6:1")))
+((2,2),(2,3)):((4,1),(2,8)))doc";
+
+inline constexpr char const* zipped_product = R"doc(zipped_product(block, tiler)
+
+`logical_product` with all block modes in mode 0 and all copies in mode 1.)doc";
+
+inline constexpr char const* tiled_product = R"doc(tiled_product(block, tiler)
+
+`zipped_product` with the copies unpacked.)doc";
+
+inline constexpr char const* flat_product = R"doc(flat_product(block, tiler)
+
+`zipped_product` with both unpacked.)doc";
+
+inline constexpr char const* blocked_product = R"doc(blocked_product(block, tiler)
+
+The block repeated over the tiler, by modes: ((BlockM,TilerM),(BlockN,TilerN)).
+
+>>> print(blocked_product(Layout("(2,5):(5,1)"), Layout("(3,4):(1,3)")))
+((2,3),(5,4)):((5,10),(1,30)))doc";
+
+inline constexpr char const* raked_product = R"doc(raked_product(block, tiler)
+
+The block interleaved with the tiler, by modes: ((TilerM,BlockM),(TilerN,BlockN)).)doc";
+
+inline constexpr char const* tile_to_shape = R"doc(tile_to_shape(block, shape, order=None)
+
+The block repeated until it fills a shape, first mode first or in an order. Raises LayoutError if it does not divide the shape.
+
+>>> print(tile_to_shape(Layout("(_8,_64):(_64,_1)"), (Int(128), Int(64))))
+((_8,_16),(_64,_1)):((_64,_512),(_1,_0)))doc";
+
+inline constexpr char const* upcast = R"doc(upcast(layout, n)
+
+The same memory in elements n times as large. Raises LayoutError if a stride and n do not divide one another.)doc";
+
+inline constexpr char const* downcast = R"doc(downcast(layout, n)
+
+The same memory in elements of which n make one. Raises LayoutError if no stride is 1.)doc";
+
+inline constexpr char const* recast_layout = R"doc(recast_layout(layout, old_bits, new_bits)
+
+The same memory in elements of another size, in bits: `downcast`, `upcast`, or both.
+
+>>> print(recast_layout(Layout("(_8,_4):(_1,_8)"), 16, 32), recast_layout(Layout("(_8,_4):(_1,_8)"), 16, 8))
+(_4,_4):(_1,_4) (_16,_4):(_1,_16))doc";
+
+inline constexpr char const* make_layout_tv = R"doc(make_layout_tv(thr_layout, val_layout)
+
+The tile that threads and values cover, and the layout (thread, value) -> index in it, from (m,n) -> thread and (m,n) -> value.
+
+>>> tile, tv = make_layout_tv(Layout("(_4,_8):(_8,_1)"), Layout("(_2,_2)"))
+>>> print(tile, tv)
+(8, 16) ((_8,_4),(_2,_2)):((_16,_2),(_1,_8)))doc";
+
+}  // namespace cute_py::bindings::docs

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "layout/layout.hpp"
+#include "layout/swizzle.hpp"
+
+// The static world as values.
+namespace cute_py::catalogue {
+
+// An element type of CuTe: its C++ name and its size.
+struct ValueType {
+  std::string name;
+  int bits;
+};
+
+// MMA_Traits: which element of A (M,K), B (N,K) and C (M,N) each thread holds as which value.
+struct MmaRecord {
+  std::string name;
+  int architecture;  // of the first GPU that has it: 80 for SM80; 0 for one that is no instruction
+  layout::IntTuple shape_mnk;
+  layout::Layout thr_id;
+  layout::Layout layout_a;  // (thread,value) -> flat (m,k)
+  layout::Layout layout_b;
+  layout::Layout layout_c;
+  ValueType a;
+  ValueType b;
+  ValueType c;
+  ValueType d;
+};
+
+// Copy_Traits: which bit of the source and of the destination each thread moves as which value.
+struct CopyRecord {
+  std::string name;
+  int architecture;
+  layout::Layout thr_id;
+  layout::Layout layout_src;  // (thread,value) -> bit
+  layout::Layout layout_dst;
+  layout::Layout layout_ref;
+};
+
+struct TiledMmaRecord {
+  MmaRecord atom;
+  layout::Layout atom_layout;  // (M,N,K) -> atom
+  layout::Tiler permutations;
+};
+
+struct TiledCopyRecord {
+  CopyRecord atom;
+  ValueType value_type;
+  layout::Layout layout_tv;  // (thread,value) -> coordinate in the tile
+  layout::Tiler tiler;
+};
+
+using SmemLayoutRecord = std::variant<layout::Layout, layout::ComposedLayout>;
+
+// Everything about a Config that is a layout.
+struct ConfigRecord {
+  layout::IntTuple cta_tiler;  // (BLK_M,BLK_N,BLK_K)
+  SmemLayoutRecord smem_a;     // (m,k,...) -> element of the operand's shared memory
+  SmemLayoutRecord smem_b;
+  ValueType a;
+  ValueType b;
+  ValueType c;
+  std::size_t smem_offset_a;  // of the operand within the CTA's shared memory, in bytes
+  std::size_t smem_offset_b;
+
+  // Of a kernel that partitions by thread layouts.
+  std::optional<layout::Layout> threads_a;  // (m,k) -> thread
+  std::optional<layout::Layout> threads_b;
+  std::optional<layout::Layout> threads_c;
+
+  // Of one that partitions by tiled copies and a tiled MMA.
+  std::optional<TiledCopyRecord> copy_a;
+  std::optional<TiledCopyRecord> copy_b;
+  std::optional<TiledMmaRecord> mma;
+};
+
+// An atom whose traits are no layouts, and what is wrong with them.
+struct Defect {
+  std::string name;
+  std::string reason;
+};
+
+// The atoms of the headers. Those with malformed traits go to `defects`.
+std::vector<MmaRecord> mma_atoms(std::vector<Defect>& defects);
+std::vector<CopyRecord> copy_atoms(std::vector<Defect>& defects);
+
+}  // namespace cute_py::catalogue

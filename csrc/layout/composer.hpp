@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "layout/layout.hpp"
+
+// Composition, and the check of laws on a domain.
+namespace cute_py::layout {
+
+// A tuple of zeros, as deep as the coordinates that the layout gives; 0 for one that gives integers.
+IntTuple coprofile(Layout const& layout);
+
+// Throws LayoutError if a coordinate stride of b steps along a mode that a does not have.
+void check_modes(Layout const& a, Layout const& b);
+
+// a o b, mode by mode of b. That is a(b(c)) only if no two modes of b carry into one another in the digits of a; the
+// class keeps count of the digits, and where it cannot prove the law it looks for a coordinate that breaks it.
+class Composer {
+ public:
+  // `lhs` is `a` coalesced at the leaves of b's coprofile.
+  Composer(Layout const& a, Layout const& lhs, Layout const& b) : a_(a), lhs_(lhs), b_(b) {}
+
+  Layout result();  // throws LayoutError
+
+ private:
+  // The largest digits that the modes of b reach in one leaf of the coprofile.
+  struct Leaf {
+    Basis path;
+    std::vector<std::int64_t> reach;
+  };
+
+  Layout compose(IntTuple const& shape, IntTuple const& stride);
+  Layout compose_mode(Integer const& shape, Integer const& stride);
+  std::vector<std::int64_t>& reach_of(Basis const& path, std::size_t digits);
+  void check(Layout const& result) const;
+  [[noreturn]] void refuse(std::string const& reason, Integer const& shape, Integer const& stride) const;
+
+  Layout const& a_;
+  Layout const& lhs_;
+  Layout const& b_;
+  std::vector<Leaf> leaves_;
+  bool proven_ = true;
+};
+
+// Two values that a law says are equal, and how to name them.
+struct Sides {
+  IntTuple left;
+  IntTuple right;
+  char const* left_name;
+  char const* right_name;
+};
+
+// Evaluates a law at every index of a layout's domain, or at its corners and then as many as is bearable. Throws
+// LayoutError with the first coordinate that breaks it.
+void check_law(char const* operation, Layout const& layout, std::function<Sides(std::int64_t)> const& at);
+
+// ": (1,0) and (0,2) both give 3", if two coordinates of a small layout collide, for messages.
+std::string describe_collision(Layout const& layout);
+
+}  // namespace cute_py::layout

@@ -1,0 +1,351 @@
+#include "layout/int_tuple.hpp"
+
+#include <algorithm>
+
+#include "layout/text.hpp"
+#include "problem/errors.hpp"
+
+namespace cute_py::layout {
+namespace {
+
+void require_equal_ranks(char const* what, IntTuple const& a, IntTuple const& b) {
+  if (!a.is_tuple() || !b.is_tuple() || a.rank() != b.rank()) {
+    throw LayoutError(std::string(what) + ": " + to_string(a) + " and " + to_string(b) + " differ in rank");
+  }
+}
+
+// Strides of `shape` with the first mode fastest, starting at `current`, which becomes the stride after the last mode.
+IntTuple compact_from(IntTuple const& shape, Integer& current, bool left) {
+  if (!shape.is_tuple()) {
+    Integer const& s = shape.leaf();
+    if (s.is_static && s.value == 1) return fixed(0);
+    Integer const stride = current;
+    current = current * s;
+    return stride;
+  }
+  std::vector<IntTuple> strides(shape.rank());
+  for (int i = 0; i < shape.rank(); ++i) {
+    int const mode = left ? i : shape.rank() - 1 - i;
+    strides[mode] = compact_from(shape[mode], current, left);
+  }
+  return IntTuple(std::move(strides));
+}
+
+IntTuple basis_like(IntTuple const& shape, Basis const& path) {
+  if (!shape.is_tuple()) return Integer{1, path, true};
+  if (path.depth == Basis::kMaxDepth || shape.rank() > 255) {
+    throw LayoutError("coordinate strides reach " + std::to_string(Basis::kMaxDepth) + " levels of 255 modes, " +
+                      to_string(shape) + " has more");
+  }
+  std::vector<IntTuple> result;
+  for (int i = 0; i < shape.rank(); ++i) {
+    Basis next = path;
+    next.mode[next.depth++] = static_cast<std::uint8_t>(i);
+    result.push_back(basis_like(shape[i], next));
+  }
+  return IntTuple(std::move(result));
+}
+
+IntTuple compact_order(IntTuple const& shape, IntTuple const& order, std::vector<Integer> const& ref_shape,
+                       std::vector<std::int64_t> const& ref_order, std::size_t& next) {
+  if (order.is_tuple()) {
+    require_equal_ranks("ordered layout", shape, order);
+    std::vector<IntTuple> result;
+    for (int i = 0; i < shape.rank(); ++i) {
+      result.push_back(compact_order(shape[i], order[i], ref_shape, ref_order, next));
+    }
+    return IntTuple(std::move(result));
+  }
+  std::int64_t const mine = ref_order[next++];
+  Integer start = fixed(1);
+  for (std::size_t i = 0; i < ref_shape.size(); ++i) {
+    if (ref_order[i] < mine) start = start * ref_shape[i];
+  }
+  return compact_left(shape, start);
+}
+
+void append_products_like(IntTuple const& shape, IntTuple const& guide, std::vector<Integer>& products) {
+  if (!guide.is_tuple()) {
+    products.push_back(product(shape));
+    return;
+  }
+  require_equal_ranks("ordered layout", shape, guide);
+  for (int i = 0; i < guide.rank(); ++i) append_products_like(shape[i], guide[i], products);
+}
+
+}  // namespace
+
+int IntTuple::depth() const {
+  int depth = 0;
+  for (auto const& e : elements_) depth = std::max(depth, e.depth());
+  return is_tuple_ ? depth + 1 : 0;
+}
+
+bool IntTuple::operator==(IntTuple const& other) const {
+  if (is_tuple_ != other.is_tuple_) return false;
+  return is_tuple_ ? elements_ == other.elements_ : leaf_ == other.leaf_;
+}
+
+void append_leaves(IntTuple const& t, std::vector<Integer>& leaves) {
+  if (!t.is_tuple()) {
+    leaves.push_back(t.leaf());
+    return;
+  }
+  for (auto const& e : t.elements()) append_leaves(e, leaves);
+}
+
+std::vector<Integer> leaves(IntTuple const& t) {
+  std::vector<Integer> result;
+  append_leaves(t, result);
+  return result;
+}
+
+IntTuple flatten(IntTuple const& t) {
+  if (!t.is_tuple()) return t;
+  std::vector<Integer> const flat = leaves(t);
+  return IntTuple(std::vector<IntTuple>(flat.begin(), flat.end()));
+}
+
+namespace {
+
+IntTuple unflatten(std::vector<Integer> const& flat, IntTuple const& profile, std::size_t& next) {
+  if (!profile.is_tuple()) {
+    ++next;
+    return next <= flat.size() ? flat[next - 1] : fixed(1);
+  }
+  std::vector<IntTuple> result;
+  for (auto const& e : profile.elements()) result.push_back(unflatten(flat, e, next));
+  return IntTuple(std::move(result));
+}
+
+}  // namespace
+
+IntTuple unflatten(std::vector<Integer> const& flat, IntTuple const& profile) {
+  std::size_t next = 0;
+  IntTuple result = unflatten(flat, profile, next);
+  if (next != flat.size()) {
+    throw LayoutError("unflatten: the profile " + to_string(profile) + " has " +
+                      (next < flat.size() ? "fewer" : "more") + " modes");
+  }
+  return result;
+}
+
+IntTuple unwrap(IntTuple const& t) { return t.is_tuple() && t.rank() == 1 ? unwrap(t[0]) : t; }
+
+IntTuple wrap(IntTuple const& t) { return t.is_tuple() ? t : IntTuple(std::vector<IntTuple>{t}); }
+
+Integer product(IntTuple const& t) {
+  if (!t.is_tuple()) return t.leaf();
+  Integer result = fixed(1);
+  for (auto const& e : t.elements()) result = result * product(e);
+  return result;
+}
+
+IntTuple product_each(IntTuple const& t) {
+  if (!t.is_tuple()) return IntTuple(std::vector<IntTuple>{t});
+  std::vector<IntTuple> result;
+  for (auto const& e : t.elements()) result.push_back(product(e));
+  return IntTuple(std::move(result));
+}
+
+bool congruent(IntTuple const& a, IntTuple const& b) {
+  if (a.is_tuple() != b.is_tuple() || a.rank() != b.rank()) return false;
+  if (!a.is_tuple()) return true;
+  for (int i = 0; i < a.rank(); ++i) {
+    if (!congruent(a[i], b[i])) return false;
+  }
+  return true;
+}
+
+bool weakly_congruent(IntTuple const& a, IntTuple const& b) {
+  if (!a.is_tuple()) return true;
+  if (!b.is_tuple() || a.rank() != b.rank()) return false;
+  for (int i = 0; i < a.rank(); ++i) {
+    if (!weakly_congruent(a[i], b[i])) return false;
+  }
+  return true;
+}
+
+bool compatible(IntTuple const& a, IntTuple const& b) {
+  if (!a.is_tuple()) return a.leaf().value == product(b).value;
+  if (!b.is_tuple() || a.rank() != b.rank()) return false;
+  for (int i = 0; i < a.rank(); ++i) {
+    if (!compatible(a[i], b[i])) return false;
+  }
+  return true;
+}
+
+IntTuple ceil_div(IntTuple const& a, IntTuple const& b) {
+  if (!a.is_tuple()) return ceil_div(a.leaf(), product(b));
+  std::vector<IntTuple> result;
+  if (b.is_tuple()) {
+    if (a.rank() < b.rank()) {
+      throw LayoutError("ceil_div: " + to_string(b) + " has more modes than " + to_string(a));
+    }
+    for (int i = 0; i < a.rank(); ++i) result.push_back(i < b.rank() ? ceil_div(a[i], b[i]) : a[i]);
+  } else {
+    Integer rest = b.leaf();
+    for (auto const& e : a.elements()) {
+      result.push_back(ceil_div(e, rest));
+      rest = ceil_div(rest, product(e));
+    }
+  }
+  return IntTuple(std::move(result));
+}
+
+IntTuple repeat_like(IntTuple const& t, Integer const& value) {
+  if (!t.is_tuple()) return value;
+  std::vector<IntTuple> result;
+  for (auto const& e : t.elements()) result.push_back(repeat_like(e, value));
+  return IntTuple(std::move(result));
+}
+
+IntTuple as_arithmetic_tuple(Integer const& i) {
+  IntTuple result = Integer{i.value, {}, i.is_static};
+  for (int level = i.basis.depth - 1; level >= 0; --level) {
+    std::vector<IntTuple> tuple(i.basis.mode[level], IntTuple(fixed(0)));
+    tuple.push_back(std::move(result));
+    result = IntTuple(std::move(tuple));
+  }
+  return result;
+}
+
+IntTuple arithmetic_sum(IntTuple const& a, IntTuple const& b) {
+  if (!a.is_tuple() && !b.is_tuple()) return a.leaf() + b.leaf();
+  if (!a.is_tuple() && a.leaf().is(0)) return b;
+  if (!b.is_tuple() && b.leaf().is(0)) return a;
+  if (!a.is_tuple() || !b.is_tuple()) {
+    throw LayoutError("the coordinates " + to_string(a) + " and " + to_string(b) + " cannot be added");
+  }
+  std::vector<IntTuple> result;
+  for (int i = 0; i < std::max(a.rank(), b.rank()); ++i) {
+    result.push_back(i >= a.rank() ? b[i] : i >= b.rank() ? a[i] : arithmetic_sum(a[i], b[i]));
+  }
+  return IntTuple(std::move(result));
+}
+
+IntTuple compact_left(IntTuple const& shape, Integer const& first) {
+  Integer current = first;
+  return compact_from(shape, current, true);
+}
+
+IntTuple compact_right(IntTuple const& shape, Integer const& first) {
+  Integer current = first;
+  return compact_from(shape, current, false);
+}
+
+IntTuple compact_order(IntTuple const& shape, IntTuple const& order) {
+  std::vector<Integer> ref_shape;
+  append_products_like(shape, order, ref_shape);
+  std::vector<std::int64_t> ref_order;
+  for (auto const& o : leaves(order)) ref_order.push_back(o.value);
+  std::size_t next = 0;
+  return compact_order(shape, order, ref_shape, ref_order, next);
+}
+
+IntTuple basis_like(IntTuple const& shape) { return basis_like(shape, Basis{}); }
+
+IntTuple crd2idx(IntTuple const& coord, IntTuple const& shape, IntTuple const& stride) {
+  if (coord.is_tuple()) {
+    if (!shape.is_tuple() || coord.rank() != shape.rank()) {
+      throw LayoutError("crd2idx: the coordinate " + to_string(coord) + " does not fit the shape " + to_string(shape));
+    }
+    IntTuple sum = fixed(0);
+    for (int i = 0; i < coord.rank(); ++i) {
+      IntTuple const part = crd2idx(coord[i], shape[i], stride[i]);
+      sum = i == 0 ? part : arithmetic_sum(sum, part);
+    }
+    return sum;
+  }
+  if (!shape.is_tuple()) return as_arithmetic_tuple(coord.leaf() * stride.leaf());
+  IntTuple sum = fixed(0);
+  Integer rest = coord.leaf();
+  for (int i = 0; i < shape.rank(); ++i) {
+    bool const last = i + 1 == shape.rank();
+    Integer const extent = last ? fixed(1) : product(shape[i]);
+    IntTuple const part = crd2idx(last ? rest : rest % extent, shape[i], stride[i]);
+    if (!last) rest = rest / extent;
+    sum = i == 0 ? part : arithmetic_sum(sum, part);
+  }
+  return sum;
+}
+
+namespace {
+
+void append_like(IntTuple const& coord, IntTuple const& shape, std::vector<Integer>& coords,
+                 std::vector<Integer>& extents) {
+  if (!coord.is_tuple()) {
+    coords.push_back(coord.leaf());
+    extents.push_back(product(shape));
+    return;
+  }
+  if (!shape.is_tuple() || coord.rank() != shape.rank()) {
+    throw LayoutError("crd2idx: the coordinate " + to_string(coord) + " does not fit the shape " + to_string(shape));
+  }
+  for (int i = 0; i < coord.rank(); ++i) append_like(coord[i], shape[i], coords, extents);
+}
+
+}  // namespace
+
+IntTuple crd2idx(IntTuple const& coord, IntTuple const& shape) {
+  if (!coord.is_tuple()) return coord;
+  std::vector<Integer> coords;
+  std::vector<Integer> extents;
+  append_like(coord, shape, coords, extents);
+  if (coords.empty()) throw LayoutError("crd2idx: the coordinate " + to_string(coord) + " is empty");
+  Integer index = coords.back();
+  for (std::size_t i = coords.size() - 1; i-- > 0;) index = coords[i] + extents[i] * index;
+  return index;
+}
+
+IntTuple idx2crd(IntTuple const& index, IntTuple const& shape) {
+  if (index.is_tuple()) {
+    require_equal_ranks("idx2crd", index, shape);
+    std::vector<IntTuple> result;
+    for (int i = 0; i < shape.rank(); ++i) result.push_back(idx2crd(index[i], shape[i]));
+    return IntTuple(std::move(result));
+  }
+  if (!shape.is_tuple()) return index;
+  std::vector<IntTuple> result;
+  Integer rest = index.leaf();
+  for (int i = 0; i < shape.rank(); ++i) {
+    bool const last = i + 1 == shape.rank();
+    Integer const extent = last ? fixed(1) : product(shape[i]);
+    result.push_back(idx2crd(last ? rest : rest % extent, shape[i]));
+    if (!last) rest = rest / extent;
+  }
+  return IntTuple(std::move(result));
+}
+
+IntTuple idx2crd(IntTuple const& index, IntTuple const& shape, IntTuple const& stride) {
+  if (shape.is_tuple()) {
+    if (index.is_tuple()) require_equal_ranks("idx2crd", index, shape);
+    if (stride.is_tuple()) require_equal_ranks("idx2crd", shape, stride);
+    IntTuple const strides = stride.is_tuple() ? stride : compact_left(shape, stride.leaf());
+    std::vector<IntTuple> result;
+    for (int i = 0; i < shape.rank(); ++i) {
+      result.push_back(idx2crd(index.is_tuple() ? index[i] : index, shape[i], strides[i]));
+    }
+    return IntTuple(std::move(result));
+  }
+  if (index.is_tuple() || stride.is_tuple()) {
+    throw LayoutError("idx2crd: the index " + to_string(index) + " does not fit the shape " + to_string(shape));
+  }
+  if (stride.leaf().has_basis())
+    throw LayoutError("idx2crd: no inverse along the coordinate stride " + to_string(stride));
+  if (shape.leaf().value == 1) return fixed(0);
+  return index.leaf() / stride.leaf() % shape.leaf();
+}
+
+IntTuple crd2crd(IntTuple const& coord, IntTuple const& from, IntTuple const& to) {
+  if (coord.is_tuple() && from.is_tuple() && to.is_tuple()) {
+    require_equal_ranks("crd2crd", coord, from);
+    require_equal_ranks("crd2crd", coord, to);
+    std::vector<IntTuple> result;
+    for (int i = 0; i < coord.rank(); ++i) result.push_back(crd2crd(coord[i], from[i], to[i]));
+    return IntTuple(std::move(result));
+  }
+  return idx2crd(crd2idx(coord, from), to);
+}
+
+}  // namespace cute_py::layout

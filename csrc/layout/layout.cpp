@@ -1,0 +1,195 @@
+#include "layout/layout.hpp"
+
+#include <string>
+
+#include "layout/text.hpp"
+#include "problem/errors.hpp"
+
+namespace cute_py::layout {
+namespace {
+
+void check_extents(IntTuple const& shape, IntTuple const& whole) {
+  if (shape.is_tuple()) {
+    if (shape.rank() == 0) throw LayoutError("the shape " + to_string(whole) + " has an empty tuple in it");
+    for (auto const& e : shape.elements()) check_extents(e, whole);
+    return;
+  }
+  if (shape.leaf().has_basis()) {
+    throw LayoutError("the shape " + to_string(whole) + " has the basis element " + to_string(shape) +
+                      " in it; only a stride can be one");
+  }
+  if (shape.leaf().value < 1) {
+    throw LayoutError("the shape " + to_string(whole) + " has the extent " + to_string(shape) +
+                      " in it; extents are 1 or more");
+  }
+}
+
+void append_slice(Tiler const& guide, IntTuple const& t, bool keep_any, std::vector<IntTuple>& kept) {
+  if (guide.is_tuple()) {
+    if (!t.is_tuple() || guide.rank() != t.rank()) {
+      throw LayoutError("slice: the coordinate " + to_string(guide) + " does not fit " + to_string(t));
+    }
+    for (int i = 0; i < guide.rank(); ++i) append_slice(guide.elements[i], t[i], keep_any, kept);
+  } else if ((guide.kind == Tiler::Kind::any) == keep_any) {
+    kept.push_back(t);
+  }
+}
+
+IntTuple sliced(Tiler const& guide, IntTuple const& t, bool keep_any) {
+  if (!guide.is_tuple() && (guide.kind == Tiler::Kind::any) == keep_any) return t;
+  std::vector<IntTuple> kept;
+  append_slice(guide, t, keep_any, kept);
+  return IntTuple(std::move(kept));
+}
+
+Tiler zeros_for_any(Tiler const& coord) {
+  if (coord.is_tuple()) {
+    std::vector<Tiler> elements;
+    for (auto const& e : coord.elements) elements.push_back(zeros_for_any(e));
+    return Tiler::of(std::move(elements));
+  }
+  return coord.kind == Tiler::Kind::any ? Tiler::of(fixed(0)) : coord;
+}
+
+void append_dice(Tiler const& guide, Tiler const& t, std::vector<Tiler>& kept) {
+  if (guide.is_tuple()) {
+    if (!t.is_tuple() || guide.rank() != t.rank()) {
+      throw LayoutError("dice: the projection " + to_string(guide) + " does not fit the value " + to_string(t));
+    }
+    for (int i = 0; i < guide.rank(); ++i) append_dice(guide.elements[i], t.elements[i], kept);
+  } else if (guide.kind != Tiler::Kind::any) {
+    kept.push_back(t);
+  }
+}
+
+IntTuple plus_one(IntTuple const& t) {
+  if (!t.is_tuple()) return t.leaf() + fixed(1);
+  std::vector<IntTuple> result;
+  for (auto const& e : t.elements()) result.push_back(plus_one(e));
+  return IntTuple(std::move(result));
+}
+
+}  // namespace
+
+Layout::Layout(IntTuple shape, IntTuple stride) : shape_(std::move(shape)), stride_(std::move(stride)) {
+  check_extents(shape_, shape_);
+  if (!congruent(shape_, stride_)) {
+    throw LayoutError("the shape " + to_string(shape_) + " and the stride " + to_string(stride_) +
+                      " are not congruent: they need the same nesting");
+  }
+  size();  // fits in 64 bits
+}
+
+Layout::Layout(IntTuple const& shape) : shape_(shape) {
+  check_extents(shape_, shape_);
+  stride_ = compact_left(shape_);
+}
+
+Layout Layout::operator[](int i) const {
+  Layout mode;
+  mode.shape_ = shape_[i];
+  mode.stride_ = stride_[i];
+  return mode;
+}
+
+void LayoutBuilder::append(Layout const& mode) {
+  shapes_.push_back(mode.shape_);
+  strides_.push_back(mode.stride_);
+}
+
+Layout LayoutBuilder::tuple() && {
+  Layout result;
+  result.shape_ = IntTuple(std::move(shapes_));
+  result.stride_ = IntTuple(std::move(strides_));
+  result.size();
+  return result;
+}
+
+Layout make_layout(std::vector<Layout> const& modes) {
+  if (modes.empty()) throw LayoutError("make_layout: there is no layout of no modes");
+  LayoutBuilder builder;
+  for (auto const& mode : modes) builder.append(mode);
+  return std::move(builder).tuple();
+}
+
+Tiler Tiler::of(Integer const& value) {
+  Tiler t;
+  t.kind = Kind::integer;
+  t.integer = value;
+  return t;
+}
+
+Tiler Tiler::of(Layout value) {
+  Tiler t;
+  t.kind = Kind::layout;
+  t.layout = std::move(value);
+  return t;
+}
+
+Tiler Tiler::of(std::vector<Tiler> elements) {
+  Tiler t;
+  t.kind = Kind::tuple;
+  t.elements = std::move(elements);
+  return t;
+}
+
+Tiler Tiler::of(IntTuple const& t) {
+  if (!t.is_tuple()) return of(t.leaf());
+  std::vector<Tiler> elements;
+  for (auto const& e : t.elements()) elements.push_back(of(e));
+  return of(std::move(elements));
+}
+
+bool has_any(Tiler const& coord) {
+  for (auto const& e : coord.elements) {
+    if (has_any(e)) return true;
+  }
+  return coord.kind == Tiler::Kind::any;
+}
+
+IntTuple coordinate(Tiler const& coord) {
+  if (coord.kind == Tiler::Kind::integer) return coord.integer;
+  if (!coord.is_tuple()) throw LayoutError("a coordinate has integers in it, " + to_string(coord) + " has not");
+  std::vector<IntTuple> result;
+  for (auto const& e : coord.elements) result.push_back(coordinate(e));
+  return IntTuple(std::move(result));
+}
+
+IntTuple coshape(Layout const& layout) {
+  FlatLayout const f = flat(layout);
+  IntTuple last = fixed(0);
+  for (std::size_t i = 0; i < f.shape.size(); ++i) {
+    Integer const reach = (f.shape[i] + fixed(-1)) * abs(f.stride[i]);
+    last = i == 0 ? as_arithmetic_tuple(reach) : arithmetic_sum(last, as_arithmetic_tuple(reach));
+  }
+  return plus_one(last);
+}
+
+Integer cosize(Layout const& layout) { return product(coshape(layout)); }
+
+Layout slice(Tiler const& coord, Layout const& layout) {
+  IntTuple shape = sliced(coord, layout.shape(), true);
+  if (shape.is_tuple() && shape.rank() == 0) {
+    throw LayoutError("slice: the coordinate " + to_string(coord) + " leaves no mode open");
+  }
+  return Layout(std::move(shape), sliced(coord, layout.stride(), true));
+}
+
+Layout dice(Tiler const& coord, Layout const& layout) {
+  IntTuple shape = sliced(coord, layout.shape(), false);
+  if (shape.is_tuple() && shape.rank() == 0) return Layout();
+  return Layout(std::move(shape), sliced(coord, layout.stride(), false));
+}
+
+IntTuple slice_offset(Tiler const& coord, Layout const& layout) { return layout(coordinate(zeros_for_any(coord))); }
+
+Tiler dice(Tiler const& guide, Tiler const& t) {
+  if (!guide.is_tuple()) return guide.kind == Tiler::Kind::any ? Tiler::of(std::vector<Tiler>{}) : t;
+  std::vector<Tiler> kept;
+  append_dice(guide, t, kept);
+  return Tiler::of(std::move(kept));
+}
+
+FlatLayout flat(Layout const& layout) { return {leaves(layout.shape()), leaves(layout.stride())}; }
+
+}  // namespace cute_py::layout

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "layout/int_tuple.hpp"
+
+namespace cute_py::layout {
+
+// A function from coordinates to indices, or to coordinates where strides are basis elements: shape and stride of one
+// profile. Extents are 1 or more and the size fits in 64 bits.
+class Layout {
+ public:
+  Layout() : Layout(fixed(1), fixed(0)) {}
+
+  // Throws LayoutError for a shape and a stride that are not congruent and for extents below 1.
+  Layout(IntTuple shape, IntTuple stride);
+
+  // Compact, the first mode fastest.
+  explicit Layout(IntTuple const& shape);
+
+  IntTuple const& shape() const { return shape_; }
+  IntTuple const& stride() const { return stride_; }
+  int rank() const { return shape_.rank(); }
+  int depth() const { return shape_.depth(); }
+  Integer size() const { return product(shape_); }
+
+  // Mode i; of a layout that is one integer, itself for i == 0.
+  Layout operator[](int i) const;
+
+  IntTuple operator()(IntTuple const& coord) const { return crd2idx(coord, shape_, stride_); }
+
+  bool operator==(Layout const& other) const { return shape_ == other.shape_ && stride_ == other.stride_; }
+  bool operator!=(Layout const& other) const { return !(*this == other); }
+
+ private:
+  friend class LayoutBuilder;
+
+  IntTuple shape_;
+  IntTuple stride_;
+};
+
+// Collects modes into a layout of that many modes.
+class LayoutBuilder {
+ public:
+  void append(Layout const& mode);
+  bool empty() const { return shapes_.empty(); }
+  Layout tuple() &&;
+
+ private:
+  std::vector<IntTuple> shapes_;
+  std::vector<IntTuple> strides_;
+};
+
+Layout make_layout(std::vector<Layout> const& modes);
+
+// What a layout is divided or multiplied by, and what it is sliced with: `_` (everything), an integer, a layout, or one
+// of these for each mode.
+struct Tiler {
+  enum class Kind { any, integer, layout, tuple };
+
+  Kind kind = Kind::any;
+  Integer integer;
+  Layout layout;
+  std::vector<Tiler> elements;
+
+  static Tiler of(Integer const& value);
+  static Tiler of(Layout value);
+  static Tiler of(std::vector<Tiler> elements);
+  static Tiler of(IntTuple const& t);
+
+  bool is_tuple() const { return kind == Kind::tuple; }
+  int rank() const { return is_tuple() ? static_cast<int>(elements.size()) : 1; }
+};
+
+bool has_any(Tiler const& coord);
+// The coordinate without `_`. Throws LayoutError for a `_` or a layout in it.
+IntTuple coordinate(Tiler const& coord);
+
+// The smallest shape that every value of the layout lies in, and its size.
+IntTuple coshape(Layout const& layout);
+Integer cosize(Layout const& layout);
+
+// The modes that the coordinate leaves open, and the index of the rest of it.
+Layout slice(Tiler const& coord, Layout const& layout);
+Layout dice(Tiler const& coord, Layout const& layout);
+IntTuple slice_offset(Tiler const& coord, Layout const& layout);
+// The elements of t where the guide has an integer.
+Tiler dice(Tiler const& guide, Tiler const& t);
+
+// The modes of a layout from left to right, each with one extent.
+struct FlatLayout {
+  std::vector<Integer> shape;
+  std::vector<Integer> stride;
+};
+FlatLayout flat(Layout const& layout);
+
+}  // namespace cute_py::layout

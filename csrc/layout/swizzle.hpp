@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "layout/algebra.hpp"
+#include "layout/layout.hpp"
+
+namespace cute_py::layout {
+
+// i -> i ^ ((i & yyy) >> shift): B bits, the lowest at M, are changed by those S places further up (down, for S < 0).
+class Swizzle {
+ public:
+  Swizzle() : Swizzle(0, 4, 3) {}
+  Swizzle(int bits, int base, int shift);  // throws LayoutError
+
+  int bits() const { return bits_; }
+  int base() const { return base_; }
+  int shift() const { return shift_; }
+
+  std::int64_t yyy() const;
+  std::int64_t zzz() const;
+  std::int64_t operator()(std::int64_t index) const;
+
+  bool operator==(Swizzle const& other) const {
+    return bits_ == other.bits_ && base_ == other.base_ && shift_ == other.shift_;
+  }
+
+ private:
+  int bits_;
+  int base_;
+  int shift_;
+};
+
+// The swizzle with these bits for Y and Z; throws LayoutError if there is none.
+Swizzle make_swizzle(std::uint64_t y, std::uint64_t z);
+
+// c -> outer(offset + inner(c)) where outer is a swizzle, or a layout that inner does not compose with.
+class ComposedLayout {
+ public:
+  ComposedLayout(Swizzle const& swizzle, Integer const& offset, Layout inner)
+      : swizzle_(swizzle), has_swizzle_(true), offset_(offset), inner_(std::move(inner)) {}
+  ComposedLayout(Layout outer, Integer const& offset, Layout inner)
+      : outer_(std::move(outer)), offset_(offset), inner_(std::move(inner)) {}
+
+  bool has_swizzle() const { return has_swizzle_; }
+  Swizzle const& swizzle() const { return swizzle_; }
+  Layout const& outer() const { return outer_; }
+  Integer const& offset() const { return offset_; }
+  Layout const& inner() const { return inner_; }
+
+  ComposedLayout with_inner(Layout inner) const;
+  ComposedLayout with_offset(Integer const& offset) const;
+
+  IntTuple operator()(IntTuple const& coord) const;
+
+  bool operator==(ComposedLayout const& other) const {
+    return has_swizzle_ == other.has_swizzle_ && (has_swizzle_ ? swizzle_ == other.swizzle_ : outer_ == other.outer_) &&
+           offset_ == other.offset_ && inner_ == other.inner_;
+  }
+
+ private:
+  Swizzle swizzle_;
+  Layout outer_;
+  bool has_swizzle_ = false;
+  Integer offset_;
+  Layout inner_;
+};
+
+Swizzle composition(Swizzle const& a, Swizzle const& b);
+
+// layout o swizzle as another swizzle o layout. Throws LayoutError where there is none.
+ComposedLayout composition(Layout const& a, Swizzle const& b);
+
+// layout o (swizzle o layout). Requires an offset of 0.
+ComposedLayout composition(Layout const& a, ComposedLayout const& b);
+
+Swizzle upcast(Swizzle const& swizzle, std::int64_t n);
+Swizzle downcast(Swizzle const& swizzle, std::int64_t n);
+ComposedLayout upcast(ComposedLayout const& layout, std::int64_t n);
+ComposedLayout downcast(ComposedLayout const& layout, std::int64_t n);
+
+// layout(inverse(i)) == i, and inverse(layout(i)) == i. Requires an offset of 0.
+ComposedLayout right_inverse(ComposedLayout const& layout);
+ComposedLayout left_inverse(ComposedLayout const& layout);
+
+Integer max_common_vector(ComposedLayout const& a, Layout const& b);
+Integer max_common_vector(ComposedLayout const& a, ComposedLayout const& b);
+Layout max_common_layout(ComposedLayout const& a, Layout const& b);
+
+// A slice of a swizzled layout: a plain layout where the open modes do not meet the swizzle, as in CuTe, else a
+// composed one, and the offset that is left for a pointer.
+struct SwizzledSlice {
+  bool is_plain;
+  Layout plain;
+  ComposedLayout composed;
+  IntTuple offset;
+};
+SwizzledSlice slice_and_offset(Tiler const& coord, ComposedLayout const& layout);
+
+}  // namespace cute_py::layout

@@ -1,0 +1,457 @@
+"""Pictures as data, and how they become SVG, LaTeX and HTML. Knows nothing of layouts."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+
+__all__ = ["COLOURS", "Cell", "Drawable", "Panel", "Picture", "to_html", "to_html_fragment", "to_latex", "to_svg"]
+
+# Okabe and Ito's hues, tinted to the lightnesses L* = 95, 91, 86, ... 61: they differ without their hue, and black text has a
+# contrast of 6.8:1 or more on each.
+COLOURS = ("#f9f4af", "#cee9f9", "#f4d48c", "#c9c9c9", "#76cbb4", "#d99cbe", "#e18c49", "#4b9bc9")
+_BLANK = "#ffffff"
+
+# Pixels of SVG
+_CHARACTER, _LINE = 7, 14  # of the text in cells, of labels, legend and note
+_PANEL_CHARACTER, _PANEL_LINE = 8, 20
+_TITLE_CHARACTER, _TITLE_LINE = 9, 22
+_MARGIN, _GAP = 12, 20
+_LONGEST = 16  # characters in a line of a cell; longer lines are set smaller
+_POINTS = 0.7  # TeX points for a pixel
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One square.
+
+    Attributes
+    ----------
+    text
+        Up to two lines.
+    colour
+        `COLOURS[colour % 8]` fills the square; None leaves it white.
+    facts
+        (name, value) that hovering tells. A value may be several, ``"0, 4, 8..15"``.
+    """
+
+    text: str
+    colour: int | None
+    facts: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A grid of cells with its labels. `row` and `column` place it in the grid of panels, whose first cells are aligned."""
+
+    title: str
+    cells: tuple[tuple[Cell, ...], ...]
+    row_labels: tuple[str, ...]
+    column_labels: tuple[str, ...]
+    row: int = 0
+    column: int = 0
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Panels under one title.
+
+    Attributes
+    ----------
+    legend
+        What the cells mean, in lines.
+    note
+        What was left out, or found.
+    highlight
+        The fact by which the HTML page picks out cells at first.
+    """
+
+    title: str
+    panels: tuple[Panel, ...]
+    note: str = ""
+    legend: tuple[str, ...] = ()
+    highlight: str = ""
+
+
+class Drawable:
+    """What can draw itself."""
+
+    __slots__ = ()
+
+    def _picture(self) -> Picture:
+        raise NotImplementedError
+
+    def to_svg(self) -> str:
+        """Return the picture as SVG."""
+        return to_svg(self._picture())
+
+    def to_latex(self) -> str:
+        """Return the picture as a LaTeX document for pdflatex, or for lualatex if it has more than some 6000 cells."""
+        return to_latex(self._picture())
+
+    def to_html(self) -> str:
+        """Return the picture as one HTML page that needs nothing else; hovering a cell tells about it."""
+        return to_html(self._picture())
+
+    def _repr_svg_(self) -> str:
+        return self.to_svg()
+
+    def _repr_html_(self) -> str:
+        return to_html_fragment(self._picture())
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Where everything goes, in pixels from the upper left corner."""
+
+    width: int
+    height: int
+    side: int
+    shrink: float  # of the text in cells
+    title: list[str]
+    text: list[str]
+    text_top: int
+    panels: list[tuple[Panel, int, int]]  # with x and y of the first cell's corner
+
+
+def _plan(picture: Picture) -> _Plan:
+    cells = [cell for panel in picture.panels for row in panel.cells for cell in row]
+    longest = max((len(line) for cell in cells for line in cell.text.split("\n")), default=1)
+    label = max((len(text) for panel in picture.panels for text in panel.column_labels), default=1)
+    lines = max((cell.text.count("\n") + 1 for cell in cells), default=1)
+    characters = max(min(longest, _LONGEST), label)
+    side = max(24, _CHARACTER * characters + 8, _LINE * lines + 4)
+
+    panel_rows, panel_columns = _tracks(picture.panels, side)
+    body_width = sum(label + width + _GAP for label, width in panel_columns) - _GAP
+    width = max(body_width, 60 * _CHARACTER)
+    title = _wrap(picture.title, width // _TITLE_CHARACTER)
+    text = [line for entry in (*picture.legend, picture.note) for line in _wrap(entry, width // _CHARACTER)]
+
+    top = _MARGIN + _TITLE_LINE * len(title)
+    xs, ys, x, y = [], [], _MARGIN, top
+    for left, extent in panel_columns:
+        xs.append(x + left)
+        x += left + extent + _GAP
+    for head, extent in panel_rows:
+        ys.append(y + head)
+        y += head + extent + _GAP
+    text_top = y - _GAP + _LINE
+    return _Plan(
+        width=width + 2 * _MARGIN,
+        height=text_top + _LINE * len(text) + _MARGIN,
+        side=side,
+        shrink=min(1.0, _LONGEST / longest) if longest else 1.0,
+        title=title,
+        text=text,
+        text_top=text_top,
+        panels=[(panel, xs[panel.column], ys[panel.row]) for panel in picture.panels],
+    )
+
+
+def _tracks(panels: tuple[Panel, ...], side: int) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Return what each row and each column of panels needs: pixels before the cells, and for the cells."""
+    rows = [(0, 0)] * (max((panel.row for panel in panels), default=-1) + 1)
+    columns = [(0, 0)] * (max((panel.column for panel in panels), default=-1) + 1)
+    for panel in panels:
+        head = _PANEL_LINE * bool(panel.title) + _LINE * bool(panel.column_labels) + 4
+        left = _CHARACTER * max((len(label) for label in panel.row_labels), default=0) + 6
+        across = max((len(row) for row in panel.cells), default=0) * side
+        before, extent = rows[panel.row]
+        rows[panel.row] = max(before, head), max(extent, len(panel.cells) * side)
+        before, extent = columns[panel.column]
+        columns[panel.column] = max(before, left), max(extent, across, len(panel.title) * _PANEL_CHARACTER)
+    return rows, columns
+
+
+def _wrap(text: str, width: int) -> list[str]:
+    return [line for part in text.split("\n") for line in textwrap.wrap(part, width, break_on_hyphens=False)]
+
+
+# ---- SVG
+
+
+def to_svg(picture: Picture) -> str:
+    """Return a picture as SVG of a fixed size that refers to nothing outside."""
+    return _svg(picture, "")
+
+
+def _svg(picture: Picture, attributes: str) -> str:
+    plan = _plan(picture)
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{plan.width}" height="{plan.height}" '
+        f'viewBox="0 0 {plan.width} {plan.height}" font-family="Menlo,Consolas,\'DejaVu Sans Mono\',monospace" '
+        f'font-size="11" fill="#000"{attributes}>',
+        f'<rect width="{plan.width}" height="{plan.height}" fill="#fff"/>',
+    ]
+    for i, line in enumerate(plan.title):
+        lines.append(_text(_MARGIN, _MARGIN + _TITLE_LINE * i + 12, line, ' font-size="14" font-weight="bold"'))
+    for panel, x, y in plan.panels:
+        lines.extend(_svg_panel(panel, x, y, plan))
+    for i, line in enumerate(plan.text):
+        lines.append(_text(_MARGIN, plan.text_top + _LINE * i + 10, line))
+    lines.append("</svg>\n")
+    return "\n".join(lines)
+
+
+def _svg_panel(panel: Panel, x: int, y: int, plan: _Plan) -> Iterator[str]:
+    side = plan.side
+    if panel.title:
+        baseline = y - 10 - _LINE * bool(panel.column_labels)
+        yield _text(x, baseline, panel.title, ' font-size="12" font-weight="bold"')
+    yield '<g fill="#444" text-anchor="middle">'
+    for i, label in enumerate(panel.column_labels):
+        yield _text(x + side * i + side // 2, y - 5, label)
+    yield "</g>"
+    yield '<g fill="#444" text-anchor="end">'
+    for i, label in enumerate(panel.row_labels):
+        yield _text(x - 5, y + side * i + side // 2 + 4, label)
+    yield "</g>"
+    size = f' font-size="{11 * plan.shrink:.2f}"' if plan.shrink < 1 else ""
+    yield f'<g data-columns="{len(panel.cells[0])}" text-anchor="middle"{size}>'
+    for i, row in enumerate(panel.cells):
+        for j, cell in enumerate(row):
+            left, top = x + side * j, y + side * i
+            texts = cell.text.split("\n")
+            first = top + side // 2 + 4 - (_LINE // 2) * (len(texts) - 1)
+            words = (_text(left + side // 2, first + _LINE * k, line) for k, line in enumerate(texts) if line)
+            yield (
+                f'<g><title>{_xml(_tooltip(cell))}</title><rect x="{left}" y="{top}" width="{side}" height="{side}" '
+                f'fill="{_fill(cell)}" stroke="#666"/>{"".join(words)}</g>'
+            )
+    yield "</g>"
+
+
+def _fill(cell: Cell) -> str:
+    return _BLANK if cell.colour is None else COLOURS[cell.colour % len(COLOURS)]
+
+
+def _tooltip(cell: Cell) -> str:
+    return "\n".join(f"{name}: {value}" for name, value in cell.facts)
+
+
+def _text(x: int, y: int, text: str, attributes: str = "") -> str:
+    return f'<text x="{x}" y="{y}"{attributes}>{_xml(text)}</text>'
+
+
+def _xml(text: str) -> str:
+    """Escape text. XML has no control characters but tab and line feed, and no surrogates: they are spelled out."""
+    allowed = re.sub(
+        "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]", lambda match: ascii(match[0])[1:-1], text
+    )
+    return escape(allowed)
+
+
+# ---- LaTeX
+
+
+def to_latex(picture: Picture) -> str:
+    """Return a picture as a LaTeX document of one page that needs TikZ alone; (row, column) are coordinates, as CuTe has them.
+
+    pdflatex has memory for some 6000 cells; lualatex, whose memory grows, compiles larger pictures.
+    """
+    plan = _plan(picture)
+    width, height, side = (_POINTS * pixels for pixels in (plan.width + 1, plan.height + 1, plan.side))
+    cell_size = f"minimum size={side / plan.shrink:.2f}pt" + (f",scale={plan.shrink:.3f}" if plan.shrink < 1 else "")
+    lines = [
+        r"\documentclass{article}",
+        rf"\usepackage[paperwidth={width:.1f}pt,paperheight={height:.1f}pt,margin=0pt,noheadfoot]{{geometry}}",
+        r"\usepackage{tikz}",
+        *(rf"\definecolor{{cell{i}}}{{HTML}}{{{colour[1:].upper()}}}" for i, colour in enumerate(COLOURS)),
+        r"\pagestyle{empty}",
+        r"\setlength{\parindent}{0pt}\frenchspacing",
+        r"\begin{document}%",
+        rf"\begin{{tikzpicture}}[x={{(0pt,-{_POINTS}pt)}},y={{({_POINTS}pt,0pt)}},",
+        r"  every node/.style={inner sep=0pt,outer sep=0pt,align=center,font=\fontsize{8}{9}\selectfont\ttfamily},",
+        rf"  cell/.style={{draw=black!60,{cell_size}}}]",
+        rf"\useasboundingbox (0,0) rectangle ({plan.height},{plan.width});",
+    ]
+    for i, line in enumerate(plan.title):
+        lines.append(
+            _node(
+                _MARGIN + _TITLE_LINE * i + 8, _MARGIN, line, r"anchor=west,font=\fontsize{10}{12}\selectfont\ttfamily"
+            )
+        )
+    for panel, x, y in plan.panels:
+        lines.extend(_latex_panel(panel, x, y, plan))
+    for i, line in enumerate(plan.text):
+        lines.append(_node(plan.text_top + _LINE * i + 6, _MARGIN, line, "anchor=west"))
+    lines += [r"\end{tikzpicture}%", r"\end{document}", ""]
+    return "\n".join(lines)
+
+
+def _latex_panel(panel: Panel, x: int, y: int, plan: _Plan) -> Iterator[str]:
+    side, half = plan.side, plan.side // 2
+    points = f"{_POINTS * side:.2f}pt"
+    if panel.title:
+        yield _node(
+            y - 14 - _LINE * bool(panel.column_labels),
+            x,
+            panel.title,
+            r"anchor=west,font=\fontsize{9}{11}\selectfont\ttfamily",
+        )
+    for i, label in enumerate(panel.column_labels):
+        yield _node(y - 9, x + side * i + half, label)
+    for i, label in enumerate(panel.row_labels):
+        yield _node(y + side * i + half, x - 5, label, "anchor=east")
+    yield rf"\begin{{scope}}[shift={{({y + half},{x + half})}},x={{(0pt,-{points})}},y={{({points},0pt)}}]"
+    for i, row in enumerate(panel.cells):
+        for j, cell in enumerate(row):
+            fill = "white" if cell.colour is None else f"cell{cell.colour % len(COLOURS)}"
+            yield _node(i, j, cell.text, f"cell,fill={fill}")
+    yield r"\end{scope}"
+
+
+# In the typewriter font, characters are where ASCII has them.
+_TEX = {c: "\\" + c for c in "#$%&_"} | {c: rf"\char{ord(c)}{{}}" for c in "\\~^{}"}
+
+
+def _node(row: int, column: int, text: str, options: str = "") -> str:
+    return rf"\node[{options}] at ({row},{column}) {{{_tex(text)}}};"
+
+
+def _tex(text: str) -> str:
+    """Escape text; what is not ASCII is spelled out, as pdflatex has no glyphs for most of it."""
+    lines = (ascii(line)[1:-1] if not (line.isascii() and line.isprintable()) else line for line in text.split("\n"))
+    return r"\\".join("".join(_TEX.get(c, c) for c in line) for line in lines)
+
+
+# ---- HTML
+
+
+def to_html(picture: Picture) -> str:
+    """Return a picture as one offline page: the facts of the cell under the mouse or the focus, and the cells that share one."""
+    shared = _shared_facts(picture)
+    chosen = picture.highlight if picture.highlight in shared else next(iter(shared), "")
+    radios = "\n".join(
+        f'<label><input type="radio" name="fact" value="{_xml(name)}"{" checked" if name == chosen else ""}> {_xml(name)}</label>'
+        for name in shared
+    )
+    choice = f"<fieldset><legend>Highlight the same</legend>\n{radios}\n</fieldset>\n" if shared else ""
+    return (
+        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{_xml(picture.title)}</title>\n'
+        f"<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n{to_svg(picture)}</main>\n<aside>\n{choice}"
+        '<dl id="facts" aria-live="polite"></dl>\n'
+        "<p>Hover a cell, or focus one with Tab and move with the arrow keys.</p>\n</aside>\n"
+        f"<script>{_SCRIPT}</script>\n</body>\n</html>\n"
+    )
+
+
+def to_html_fragment(picture: Picture) -> str:
+    """Return a picture for a notebook: SVG with tooltips that scrolls where it is too wide."""
+    return f'<div style="overflow:auto;max-height:45em">{_svg(picture, _FIXED_SIZE)}</div>\n'
+
+
+_FIXED_SIZE = ' style="max-width:none"'
+
+
+def _shared_facts(picture: Picture) -> list[str]:
+    """Return the names of the facts that some cells have in common, in the order in which they appear."""
+    cells = [cell for panel in picture.panels for row in panel.cells for cell in row]
+    counts = Counter((name, value) for cell in cells for name, values in cell.facts for value in values.split(", "))
+    names = dict.fromkeys(name for cell in cells for name, _ in cell.facts)
+    common = {name for (name, _), count in counts.items() if count > 1}
+    return [name for name in names if name in common]
+
+
+_STYLE = """
+body { display: grid; grid-template-columns: 1fr 17em; height: 100vh; margin: 0; font: 14px/1.4 system-ui, sans-serif;
+  color: #000; background: #fff }
+main, aside { overflow: auto }
+aside { box-sizing: border-box; padding: 1em; border-left: 1px solid #999 }
+label { display: block }
+dl { display: grid; grid-template-columns: auto 1fr; gap: 0.2em 1em; margin: 1em 0; font-family: monospace }
+dd { margin: 0; font-weight: bold; overflow-wrap: anywhere }
+p { color: #444 }
+g:focus { outline: none }
+svg.picked g[data-columns] > g:not(.same) { opacity: 0.35 }
+.same > rect { stroke: #000; stroke-width: 2 }
+.current > rect { stroke: #000; stroke-width: 4 }
+@media (max-width: 50em) {
+  body { grid-template: 1fr 15em / 1fr }
+  aside { border-left: none; border-top: 1px solid #999 }
+}
+"""
+
+_SCRIPT = """
+"use strict";
+const svg = document.querySelector("svg");
+const cells = [...svg.querySelectorAll("g[data-columns] > g")];
+const panel = document.getElementById("facts");
+const factsOf = new Map();
+const cellsWith = new Map();
+let current = null;
+let same = [];
+
+function keys(name, values) {
+  return values.split(", ").flatMap(value => {
+    const range = /^(\\d+)\\.\\.(\\d+)$/.exec(value);
+    if (!range) return [name + ": " + value];
+    const [first, last] = [Number(range[1]), Number(range[2])];
+    return Array.from({ length: last - first + 1 }, (_, i) => name + ": " + (first + i));
+  });
+}
+
+for (const cell of cells) {
+  const lines = cell.querySelector("title").textContent.split("\\n").filter(line => line);
+  const facts = lines.map(line => [line.slice(0, line.indexOf(": ")), line.slice(line.indexOf(": ") + 2)]);
+  factsOf.set(cell, facts);
+  for (const key of facts.flatMap(([name, values]) => keys(name, values))) {
+    if (!cellsWith.has(key)) cellsWith.set(key, []);
+    cellsWith.get(key).push(cell);
+  }
+  cell.tabIndex = -1;
+  cell.setAttribute("role", "img");
+}
+for (const group of svg.querySelectorAll("g[data-columns]")) group.children[0].tabIndex = 0;
+
+function show(cell) {
+  if (current) current.classList.remove("current");
+  for (const other of same) other.classList.remove("same");
+  current = cell;
+  current.classList.add("current");
+  panel.replaceChildren();
+  for (const [name, values] of factsOf.get(cell)) {
+    const term = document.createElement("dt");
+    const definition = document.createElement("dd");
+    term.textContent = name;
+    definition.textContent = values;
+    panel.append(term, definition);
+  }
+  const chosen = document.querySelector("input[name=fact]:checked");
+  const facts = factsOf.get(cell).filter(([name]) => chosen && name === chosen.value);
+  same = facts.flatMap(([name, values]) => keys(name, values)).flatMap(key => cellsWith.get(key));
+  for (const other of same) other.classList.add("same");
+  svg.classList.toggle("picked", same.length > 0);
+}
+
+function cellOf(event) {
+  return event.target.closest("g[data-columns] > g");
+}
+
+for (const kind of ["mouseover", "focusin"]) {
+  svg.addEventListener(kind, event => { if (cellOf(event)) show(cellOf(event)); });
+}
+document.addEventListener("change", () => { if (current) show(current); });
+svg.addEventListener("keydown", event => {
+  const cell = cellOf(event);
+  if (!cell) return;
+  const columns = Number(cell.parentNode.dataset.columns);
+  const all = [...cell.parentNode.children];
+  const at = all.indexOf(cell);
+  const column = at % columns;
+  const steps = {
+    ArrowLeft: column > 0 ? -1 : 0, ArrowRight: column < columns - 1 ? 1 : 0, ArrowUp: -columns, ArrowDown: columns,
+  };
+  const next = all[at + steps[event.key]];
+  if (!next) return;
+  event.preventDefault();
+  cell.tabIndex = -1;
+  next.tabIndex = 0;
+  next.focus();
+});
+"""

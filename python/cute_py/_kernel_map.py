@@ -1,0 +1,322 @@
+"""The layouts of a kernel, who owns which element, and a record of who touched what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cute_py import _core
+from cute_py._core import ComposedLayout, Layout
+from cute_py.atoms import CopyAtom, CopyTraits, MMAAtom, ValueType
+from cute_py.errors import OperandError
+from cute_py.tensor import Tensor, make_tensor
+from cute_py.tiled import TiledCopy, TiledMMA
+
+__all__ = ["KernelConfig", "Load", "Loads", "Owner", "Trace", "trace"]
+
+WARP = 32
+
+
+@dataclass(frozen=True)
+class Owner:
+    """Who computes an element of C.
+
+    Attributes
+    ----------
+    block
+        (blockIdx.x, blockIdx.y), the coordinate of the CTA's tile in C.
+    thread
+        threadIdx.x.
+    register
+        The index of the accumulator in the thread's fragment of C.
+    warp, lane
+        ``thread // 32`` and ``thread % 32``.
+    """
+
+    block: tuple[int, int]
+    thread: int
+    register: int
+
+    @property
+    def warp(self) -> int:
+        return self.thread // WARP
+
+    @property
+    def lane(self) -> int:
+        return self.thread % WARP
+
+
+@dataclass(frozen=True)
+class Load:
+    """One element on its way to shared memory: its coordinate in the operand, (m,k) or (n,k), and its element there."""
+
+    coordinate: tuple[int, int]
+    shared: int
+
+
+@dataclass(frozen=True)
+class Loads:
+    """What one thread copies of one tile, in the order of its instructions.
+
+    ``vector_a`` and ``vector_b`` are the elements that one instruction moves, ``stage`` the stage of shared memory.
+    """
+
+    a: tuple[Load, ...]
+    b: tuple[Load, ...]
+    vector_a: int
+    vector_b: int
+    stage: int
+
+
+@dataclass(frozen=True)
+class KernelConfig:
+    """Every layout of a kernel, lifted from the types that it was compiled from.
+
+    Attributes
+    ----------
+    cta_tiler
+        (BLK_M, BLK_N, BLK_K).
+    smem_layout_a, smem_layout_b
+        (m,k,...) and (n,k,...) -> element of the operand's shared memory.
+    smem_offset_a, smem_offset_b
+        Where that begins in the CTA's shared memory, in bytes.
+    type_a, type_b, type_c
+        The element types.
+    thread_layout_a, thread_layout_b, thread_layout_c
+        Coordinate -> thread, of a kernel that partitions by thread layouts; else None.
+    tiled_copy_a, tiled_copy_b, tiled_mma
+        Of a kernel that partitions by these; else None.
+    """
+
+    cta_tiler: tuple[int, int, int]
+    smem_layout_a: Layout | ComposedLayout
+    smem_layout_b: Layout | ComposedLayout
+    smem_offset_a: int
+    smem_offset_b: int
+    type_a: ValueType
+    type_b: ValueType
+    type_c: ValueType
+    thread_layout_a: Layout | None
+    thread_layout_b: Layout | None
+    thread_layout_c: Layout | None
+    tiled_copy_a: TiledCopy | None
+    tiled_copy_b: TiledCopy | None
+    tiled_mma: TiledMMA | None
+
+    @classmethod
+    def of(cls, name: str) -> KernelConfig | None:
+        """Return the layouts of a variant, None of one that is no CuTe kernel."""
+        record = _core.config(name)
+        if record is None:
+            return None
+        return cls(
+            cta_tiler=record["cta_tiler"],
+            smem_layout_a=record["smem_a"],
+            smem_layout_b=record["smem_b"],
+            smem_offset_a=record["smem_offset_a"],
+            smem_offset_b=record["smem_offset_b"],
+            type_a=ValueType(*record["a"]),
+            type_b=ValueType(*record["b"]),
+            type_c=ValueType(*record["c"]),
+            thread_layout_a=record["threads_a"],
+            thread_layout_b=record["threads_b"],
+            thread_layout_c=record["threads_c"],
+            tiled_copy_a=_tiled_copy(record["copy_a"]),
+            tiled_copy_b=_tiled_copy(record["copy_b"]),
+            tiled_mma=_tiled_mma(record["mma"]),
+        )
+
+    @cached_property
+    def layout_c_tv(self) -> Layout:
+        """(thread, accumulator) -> index in the column-major (BLK_M,BLK_N) tile."""
+        tile = Layout((self.cta_tiler[0], self.cta_tiler[1]))
+        if self.tiled_mma is not None:
+            layout: Layout = self.tiled_mma.tv_C(tile)
+            return layout
+        assert self.thread_layout_c is not None
+        return _partition_tv(tile, self.thread_layout_c)
+
+    @cached_property
+    def owners(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """The thread and the accumulator of every element of a tile: two (BLK_M,BLK_N) arrays."""
+        m, n = int(self.cta_tiler[0]), int(self.cta_tiler[1])
+        tv = self.layout_c_tv
+        threads, values = int(_core.size(tv, 0)), int(_core.size(tv, 1))
+        index = np.array(_core.layout_values(tv, tv.size)).reshape(values, threads)
+        thread, register = np.full(m * n, -1, np.int32), np.full(m * n, -1, np.int32)
+        thread[index] = np.arange(threads, dtype=np.int32)[None, :]
+        register[index] = np.arange(values, dtype=np.int32)[:, None]
+        return thread.reshape(n, m).T, register.reshape(n, m).T
+
+    def owner_of(self, i: int, j: int) -> Owner:
+        m, n = int(self.cta_tiler[0]), int(self.cta_tiler[1])
+        thread, register = self.owners
+        return Owner((i // m, j // n), int(thread[i % m, j % n]), int(register[i % m, j % n]))
+
+    def loads_of(self, block: tuple[int, int], thread: int, k_tile: int, stages: int) -> Loads:
+        stage = k_tile % stages
+        k = int(self.cta_tiler[2])
+        parts = []
+        for operand, extent, where in (("a", self.cta_tiler[0], block[0]), ("b", self.cta_tiler[1], block[1])):
+            source, destination, vector = self.copy_partition(operand, thread, stage)
+            origin = (where * int(extent), k_tile * k)
+            loads = []
+            for i in range(source.size):
+                index = int(source(i))
+                coordinate = (origin[0] + index % int(extent), origin[1] + index // int(extent))
+                loads.append(Load(coordinate, int(destination(i))))
+            parts.append((tuple(loads), vector))
+        return Loads(parts[0][0], parts[1][0], parts[0][1], parts[1][1], stage)
+
+    def copy_partition(self, operand: str, thread: int, stage: int) -> tuple[Tensor, Tensor, int]:
+        """Return a thread's part of a tile of A or B, of its shared memory, and the elements that an instruction moves."""
+        extent = self.cta_tiler[0 if operand == "a" else 1]
+        tile = make_tensor(Layout((extent, self.cta_tiler[2])))
+        smem = make_tensor(self.smem_layout_a if operand == "a" else self.smem_layout_b)
+        if smem.rank == 3:
+            smem = smem[None, None, stage]
+        tiled_copy = self.tiled_copy_a if operand == "a" else self.tiled_copy_b
+        if tiled_copy is not None:
+            part = tiled_copy.get_slice(thread)
+            return part.partition_S(tile), part.partition_D(smem), int(_core.size(tiled_copy.atom.val_layout_ref, 1))
+        threads = self.thread_layout_a if operand == "a" else self.thread_layout_b
+        assert threads is not None
+        by_thread = _core.right_inverse(threads)
+        return (
+            _partition(tile, threads, by_thread)[thread, None],
+            _partition(smem, threads, by_thread)[thread, None],
+            1,
+        )
+
+
+def _partition(tensor: Any, threads: Layout, by_thread: Layout) -> Any:
+    """(m,n) -> (thread, value) of `local_partition`."""
+    tiled = _core.zipped_divide(tensor, _core.product_each(threads))
+    return _core.composition(tiled, (by_thread, None))
+
+
+def _partition_tv(tile: Layout, threads: Layout) -> Layout:
+    layout: Layout = _partition(tile, threads, _core.right_inverse(threads))
+    return layout
+
+
+def _copy_traits(record: dict[str, Any]) -> CopyTraits:
+    return CopyTraits(**record)
+
+
+def _tiled_copy(record: dict[str, Any] | None) -> TiledCopy | None:
+    if record is None:
+        return None
+    atom = CopyAtom(_copy_traits(record["atom"]), ValueType(*record["value_type"]))
+    return TiledCopy(atom, record["layout_tv"], record["tiler"])
+
+
+def _tiled_mma(record: dict[str, Any] | None) -> TiledMMA | None:
+    if record is None:
+        return None
+    atom = dict(record["atom"])
+    types = {key: ValueType(*atom[key]) for key in "abcd"}
+    return TiledMMA(MMAAtom(**{**atom, **types}), record["atom_layout"], record["permutations"])
+
+
+# ---- Traces
+
+_SPACES = ("A", "B", "C", "shared")
+_LIMIT = 50_000_000  # accesses; 2 GB of them
+
+ACCESS = np.dtype(
+    [
+        ("block_m", "i4"),
+        ("block_n", "i4"),
+        ("thread", "i4"),
+        ("phase", "i4"),
+        ("offset", "i8"),
+        ("bytes", "i4"),
+        ("space", "u1"),
+        ("is_write", "?"),
+        ("unused", "u2"),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Every access that a kernel made in the emulator.
+
+    Attributes
+    ----------
+    kernel
+        The name of the variant.
+    accesses
+        A structured array in the order of the emulator, which runs each thread from one barrier to the next: block_m,
+        block_n, thread, phase (barriers that the thread had passed), offset (in bytes, from the first element of the operand
+        or of the CTA's shared memory), bytes, space (0 to 3: A, B, C, shared memory), is_write.
+    A, B, C
+        The matrices of the run.
+    """
+
+    kernel: str
+    accesses: npt.NDArray[np.void]
+    A: npt.NDArray[np.float32]
+    B: npt.NDArray[np.float32]
+    C: npt.NDArray[np.float32]
+
+    def of(self, space: str, *, is_write: bool | None = None) -> npt.NDArray[np.void]:
+        """Return the accesses to ``"A"``, ``"B"``, ``"C"`` or ``"shared"``."""
+        if space not in _SPACES:
+            raise OperandError(f"trace.of: space must be one of {', '.join(_SPACES)}, not {space!r}")
+        chosen = self.accesses["space"] == _SPACES.index(space)
+        if is_write is not None:
+            chosen &= self.accesses["is_write"] == is_write
+        accesses: npt.NDArray[np.void] = self.accesses[chosen]
+        return accesses
+
+    def writers(self) -> npt.NDArray[np.int32]:
+        """Return, for each element of C, (block_m, block_n, thread, times written): an array (M, N, 4); -1 where nobody wrote."""
+        m, n = self.C.shape
+        writers = np.full((m, n, 4), -1, np.int32)
+        writers[..., 3] = 0
+        writes = self.of("C", is_write=True)
+        for vector in np.unique(writes["bytes"]):
+            some = writes[writes["bytes"] == vector]
+            for element in range(int(vector) // 4):
+                index = some["offset"] // 4 + element
+                step_m, step_n = (stride // 4 for stride in self.C.strides)
+                i, j = (index % step_n, index // step_n) if step_m == 1 else (index // step_m, index % step_m)
+                writers[i, j, 0], writers[i, j, 1], writers[i, j, 2] = some["block_m"], some["block_n"], some["thread"]
+                np.add.at(writers, (i, j, np.full_like(i, 3)), 1)
+        return writers
+
+    def __repr__(self) -> str:
+        m, n, k = *self.C.shape, self.A.shape[1]
+        counts = ", ".join(f"{len(self.of(space))} of {space}" for space in _SPACES)
+        return f"<Trace of {self.kernel}, M={m} N={n} K={k}: {counts}>"
+
+
+def trace(name: str, layout: str, extents: tuple[int, int, int], spaces: tuple[str, ...]) -> Trace:
+    """Run a variant in the tracing emulator on matrices of its own."""
+    from cute_py import _trace
+
+    for space in spaces:
+        if space not in _SPACES:
+            raise OperandError(f"trace: spaces are {', '.join(_SPACES)}, not {space!r}")
+    m, n, k = extents
+    rng = np.random.default_rng(0)
+    a = rng.integers(-4, 5, (m, k)).astype(np.float32, order="C" if layout[0] == "t" else "F")
+    b = rng.integers(-4, 5, (n, k)).astype(np.float32, order="C" if layout[1] == "n" else "F")
+    c = np.full((m, n), np.nan, np.float32, order="F")
+    mask = sum(1 << _SPACES.index(space) for space in set(spaces))
+    data = _trace.trace(name, (m, n, k), _operand(a), _operand(b), _operand(c), mask, _LIMIT)
+    if data is None:
+        raise OperandError(
+            f"trace: {name} makes more than {_LIMIT} accesses at M={m} N={n} K={k}; trace fewer spaces or a smaller problem"
+        )
+    return Trace(name, np.frombuffer(data, ACCESS), a, b, c)
+
+
+def _operand(array: npt.NDArray[np.float32]) -> tuple[int, tuple[int, int]]:
+    return array.__array_interface__["data"][0], (array.strides[0] // 4, array.strides[1] // 4)

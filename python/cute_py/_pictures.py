@@ -1,0 +1,395 @@
+"""What the pictures of layouts, atoms, tiled copies and tiled MMAs show."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any, TypeAlias
+
+from cute_py import _core
+from cute_py._core import ComposedLayout, Layout
+from cute_py._drawing import Cell, Panel, Picture
+from cute_py.errors import LayoutError
+
+__all__ = [
+    "picture_of_banks",
+    "picture_of_copy",
+    "picture_of_copy_atom",
+    "picture_of_layout",
+    "picture_of_mma",
+    "picture_of_tv",
+]
+
+_MAX_ROWS = 64
+_MAX_COLUMNS = 160
+_MAX_CELLS = 16384
+_MAX_PANELS = 64
+_MAX_VALUES = 1 << 22
+_BANKS = 32
+_WORD_BITS = 32
+_WARP = 32
+
+Cells: TypeAlias = tuple[tuple[Cell, ...], ...]
+
+
+# ---- Layouts
+
+
+def picture_of_layout(layout: Layout | ComposedLayout, *, title: str | None = None, bank: int | None = None) -> Picture:
+    """Return the picture of a layout: rows are mode 0, columns mode 1, further modes make panels; each cell shows its index.
+
+    A layout of rank 1 is one row. ``bank``, the size of an element in bits, adds the bank of shared memory to the facts, and
+    colours by it: elements of one colour are in the same four banks.
+
+    Raises LayoutError for a size that is not positive, and for banks of a layout whose values are coordinates.
+    """
+    gives_coordinates = isinstance(layout(0), tuple)
+    if bank is not None and (bank < 1 or gives_coordinates):
+        raise LayoutError(f"picture: {layout} has no banks of elements of {bank} bits")
+    one_row = layout.rank == 1
+    extents = [int(_core.size(layout, mode)) for mode in range(layout.rank)]
+    rows, columns, *rest = [1, *extents] if one_row else extents
+    shown_rows, shown_columns = min(rows, _MAX_ROWS), min(columns, _MAX_COLUMNS)
+    panels_in_all = prod(rest)
+    shown_panels = min(panels_in_all, _MAX_PANELS, _MAX_CELLS // (shown_rows * shown_columns))
+    panels_in_line = max(1, _MAX_COLUMNS // 2 // (shown_columns + 2))
+
+    panels = []
+    for number in range(shown_panels):
+        above = _as_tuple(_core.idx2crd(number, tuple(rest))) if rest else ()
+        cells = tuple(
+            tuple(_index_cell(layout, (c,) if one_row else (r, c, *above), bank) for c in range(shown_columns))
+            for r in range(shown_rows)
+        )
+        panel_title = _core.print_tiler((None, None, *above)) if rest else ""
+        row_labels = () if one_row else _numbers(shown_rows)
+        place = divmod(number, panels_in_line)
+        panels.append(Panel(panel_title, cells, row_labels, _numbers(shown_columns), *place))
+
+    value = "coordinate" if gives_coordinates else "index"
+    colour = (
+        "the sum of its elements mod 8" if gives_coordinates else "the index mod 8" if bank is None else "the bank / 4"
+    )
+    legend = [f"A cell shows the {value} that the layout gives; the colour is {colour}."]
+    if not one_row:
+        legend.append("Rows are 1-D coordinates in mode 0, columns in mode 1.")
+    if bank is not None:
+        legend.append(
+            f"The bank is the one of {_BANKS}, four bytes wide each, in which an element of {bank} bits begins."
+        )
+    note = _cut(
+        ("rows", shown_rows, rows), ("columns", shown_columns, columns), ("panels", shown_panels, panels_in_all)
+    )
+    highlight = "index" if bank is None else "bank"
+    return Picture(str(layout) if title is None else title, tuple(panels), note, tuple(legend), highlight)
+
+
+def _index_cell(layout: Layout | ComposedLayout, flat: tuple[int, ...], bank: int | None) -> Cell:
+    """Return the cell at a coordinate of one integer for each mode."""
+    extents = tuple(_core.size(layout, mode) for mode in range(layout.rank))
+    position = _core.crd2idx(flat, extents)
+    index = layout(position)
+    text = _core.print_tiler(index)
+    facts = [
+        ("coordinate", _core.print_tiler(_core.idx2crd(position, layout.shape))),
+        ("1-D coordinate", str(position)),
+        ("index", text),
+    ]
+    if bank is None:
+        return Cell(text, _sum_of_leaves(index), tuple(facts))
+    number = index * bank // _WORD_BITS % _BANKS
+    return Cell(text, number // 4, (*facts, ("bank", str(number))))
+
+
+def _sum_of_leaves(value: Any) -> int:
+    return sum(_sum_of_leaves(v) for v in value) if isinstance(value, tuple) else int(value)
+
+
+# ---- Threads and values
+
+
+@dataclass(frozen=True)
+class _Operand:
+    """A tile, and which (thread, value) hold each of its elements."""
+
+    tile: tuple[int, ...]
+    holders: dict[int, list[tuple[int, int]]]
+
+    @staticmethod
+    def of(tile_shape: Any, layout_tv: Layout) -> _Operand:
+        threads = int(_core.size(layout_tv, 0))
+        holders: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        for i, index in enumerate(_values(layout_tv)):
+            holders[index].append((i % threads, i // threads))
+        return _Operand(
+            tuple(int(_core.size(mode)) for mode in _as_tuple(tile_shape)), {i: sorted(h) for i, h in holders.items()}
+        )
+
+    @property
+    def rows(self) -> int:
+        return self.tile[0] if len(self.tile) > 1 else 1
+
+    @property
+    def columns(self) -> int:
+        return prod(self.tile) // self.rows
+
+    def cell(self, index: int, name: str = "", modes: str = "") -> Cell:
+        """Return the cell of one element. Operands that share a picture have a name, and names of their modes."""
+        facts = []
+        if len(self.tile) > 1:
+            coordinate = _core.idx2crd(index, self.tile)
+            facts.append(("coordinate", name + _core.print_tiler(coordinate)))
+            facts += [(mode, str(c)) for mode, c in zip(modes, coordinate, strict=False)]
+        facts.append((f"index in {name}" if name else "index", str(index)))
+        held = self.holders.get(index, [])
+        if not held:
+            return Cell("", None, tuple(facts))
+        facts.append(("thread", _listed(t for t, _ in held)))
+        facts.append(("warp", _listed(t // _WARP for t, _ in held)))
+        facts.append(("value", _listed(v for _, v in held)))
+        if len(held) != len({t for t, _ in held}) * len({v for _, v in held}):
+            facts.append(("held as", ", ".join(f"T{t}V{v}" for t, v in held)))
+        thread, value = held[0]
+        more = "+" if len(held) > 1 else ""
+        return Cell(f"T{thread}{more}\nV{value}", thread, tuple(facts))
+
+    def cells(self, rows: int, columns: int, name: str = "", modes: str = "") -> Cells:
+        return tuple(tuple(self.cell(r + self.rows * c, name, modes) for c in range(columns)) for r in range(rows))
+
+
+def _holder_legend(operands: Sequence[_Operand]) -> tuple[str, ...]:
+    legend = ["Tt over Vv: thread t holds the element as its value v; the colour is t mod 8."]
+    if any(len(held) > 1 for operand in operands for held in operand.holders.values()):
+        legend.append("T0+: thread 0 is the lowest of several holders, all of which the cell's facts list.")
+    if any(not operand.holders.keys() >= set(range(prod(operand.tile))) for operand in operands):
+        legend.append("White: no thread holds the element.")
+    return tuple(legend)
+
+
+def _outside(name: str, operand: _Operand) -> str:
+    count = sum(len(held) for index, held in operand.holders.items() if not 0 <= index < prod(operand.tile))
+    return f"{count} (thread,value) of {name} lie outside of it and are not shown" if count else ""
+
+
+def picture_of_tv(title: str, tile_shape: Any, layout_tv: Layout) -> Picture:
+    """Return the picture of a (thread,value) layout over a tile: which thread holds each element as which value.
+
+    The layout gives indices in the column-major tile. A tile of one mode is one row, modes from the third on are folded into
+    the columns.
+    """
+    operand = _Operand.of(tile_shape, layout_tv)
+    rows, columns = min(operand.rows, _MAX_ROWS), min(operand.columns, _MAX_COLUMNS)
+    row_labels = _numbers(rows) if len(operand.tile) > 1 else ()
+    panel = Panel("", operand.cells(rows, columns), row_labels, _numbers(columns))
+    note = _cut(("rows", rows, operand.rows), ("columns", columns, operand.columns))
+    note = _joined(note, _outside("the tile", operand))
+    return Picture(title, (panel,), note, _holder_legend([operand]), "thread")
+
+
+def picture_of_mma(
+    title: str, shape_mnk: tuple[Any, Any, Any], layout_a_tv: Layout, layout_b_tv: Layout, layout_c_tv: Layout
+) -> Picture:
+    """Return the picture of an MMA: C at the lower right, A (M,K) to its left, and B above it as (K,N)."""
+    m, n, k = (int(_core.size(mode)) for mode in shape_mnk)
+    a, b, c = (
+        _Operand.of(tile, tv) for tile, tv in (((m, k), layout_a_tv), ((n, k), layout_b_tv), ((m, n), layout_c_tv))
+    )
+    shown_m, shown_k = min(m, _MAX_ROWS), min(k, _MAX_ROWS)
+    shown_n = min(n, _MAX_COLUMNS, (_MAX_CELLS - shown_m * shown_k) // (shown_m + shown_k))
+    b_cells = tuple(zip(*b.cells(shown_n, shown_k, "B", "nk"), strict=True))
+    panels = (
+        Panel("A (M,K)", a.cells(shown_m, shown_k, "A", "mk"), _numbers(shown_m), _numbers(shown_k), 1, 0),
+        Panel("B (K,N)", b_cells, _numbers(shown_k), _numbers(shown_n), 0, 1),
+        Panel("C (M,N)", c.cells(shown_m, shown_n, "C", "mn"), (), (), 1, 1),
+    )
+    note = _cut(("m", shown_m, m), ("n", shown_n, n), ("k", shown_k, k))
+    note = _joined(note, *(_outside(name, operand) for name, operand in (("A", a), ("B", b), ("C", c))))
+    return Picture(title, panels, note, _holder_legend([a, b, c]), "thread")
+
+
+def picture_of_copy(title: str, tile_shape: Any, layout_src_tv: Layout, layout_dst_tv: Layout) -> Picture:
+    """Return the picture of a tiled copy: which thread reads each element of the tile, and which one gets it.
+
+    The two are side by side, or one above the other if the tile is wide. The tile is drawn as by `picture_of_tv`.
+    """
+    source, destination = _Operand.of(tile_shape, layout_src_tv), _Operand.of(tile_shape, layout_dst_tv)
+    rows = min(source.rows, _MAX_ROWS)
+    columns = min(source.columns, _MAX_COLUMNS, _MAX_CELLS // 2 // rows)
+    wide = source.columns > 2 * source.rows
+    row_labels = _numbers(rows) if len(source.tile) > 1 else ()
+    panels = tuple(
+        Panel(name, operand.cells(rows, columns), row_labels, _numbers(columns), *((i, 0) if wide else (0, i)))
+        for i, (name, operand) in enumerate((("Source", source), ("Destination", destination)))
+    )
+    note = _cut(("rows", rows, source.rows), ("columns", columns, source.columns))
+    note = _joined(note, _outside("the source's tile", source), _outside("the destination's tile", destination))
+    return Picture(title, panels, note, _holder_legend([source, destination]), "thread")
+
+
+def picture_of_copy_atom(name: str, val_layout_src: Layout, val_layout_dst: Layout) -> Picture:
+    """Return the picture of a copy instruction: which thread reads each element, and which one gets it.
+
+    Elements are numbered along the rows. A row is what a thread holds without a gap, on the side where that is longer, or a
+    multiple of it: of ldmatrix on 16-bit elements a row of an 8x8 matrix, and each matrix is a panel.
+    """
+    size = max(_core.cosize(val_layout_src), _core.cosize(val_layout_dst))
+    runs = [run for run in (_run(val_layout_src), _run(val_layout_dst)) if 4 <= run <= _MAX_ROWS]
+    columns = max(runs, default=min(size, 32))
+    while size > columns * _MAX_ROWS and columns < _MAX_ROWS:
+        columns *= 2
+    rows = -(-size // columns)
+    matrices = rows // 8 if columns == 8 and rows % 8 == 0 and ("LDSM" in name or "STSM" in name) else 0
+    panel_rows = 8 if matrices else min(rows, _MAX_ROWS)
+
+    panels = []
+    operands = [_Operand.of(rows * columns, layout) for layout in (val_layout_src, val_layout_dst)]
+    for i, (side, operand) in enumerate(zip(("Source", "Destination"), operands, strict=True)):
+        for j in range(max(matrices, 1)):
+            starts = [columns * row for row in range(j * panel_rows, (j + 1) * panel_rows)]
+            cells = tuple(tuple(operand.cell(start + c) for c in range(columns)) for start in starts)
+            title = f"{side}, matrix {j}" if matrices else side
+            place = (i, j) if matrices else (0, i)
+            panels.append(Panel(title, cells, tuple(str(start) for start in starts), _numbers(columns), *place))
+    grid = f"Element = label of the row + label of the column; a row is {columns} consecutive elements"
+    grid += ", a row of an 8x8 matrix." if matrices else "."
+    note = "" if matrices else _cut(("rows", panel_rows, rows))
+    return Picture(name, tuple(panels), note, (grid, *_holder_legend(operands)), "thread")
+
+
+def _run(layout_tv: Layout) -> int:
+    """Return how many elements thread 0 holds without a gap."""
+    first, values = layout_tv(0, 0), int(_core.size(layout_tv, 1))
+    return next((v for v in range(values) if layout_tv(0, v) != first + v), values)
+
+
+# ---- Banks
+
+
+def picture_of_banks(
+    layout: Layout | ComposedLayout, bits: int, accesses: Sequence[Sequence[tuple[int, int, int]]]
+) -> Picture:
+    """Return the picture of how threads access a tile in shared memory: rows of 128 bytes, columns of the 32 banks.
+
+    Parameters
+    ----------
+    layout
+        Of the tile; its values are indices of elements.
+    bits
+        The size of an element.
+    accesses
+        For each phase of the instruction, (thread, index, number of consecutive elements) of its threads. A phase is what the
+        hardware serves at once: 128 bytes, so a quarter of a warp that moves 16 bytes for each thread.
+
+    A phase takes as many wavefronts as the bank with the most distinct words has of them.
+
+    Raises LayoutError for sizes that are not positive, for negative indices, layouts that give coordinates, and layouts of
+    more than four million values.
+    """
+    if bits < 1 or not accesses or isinstance(layout(0), tuple):
+        raise LayoutError(f"picture: no banks for {layout}, elements of {bits} bits and {len(accesses)} phases")
+    elements: dict[int, list[int]] = defaultdict(list)
+    for position, index in enumerate(_values(layout)):
+        elements[index * bits // _WORD_BITS].append(position)
+    phases = [_words_of(phase, bits) for phase in accesses]
+    lines = 1 + max((*elements, *(word for words in phases for word in words))) // _BANKS
+    shown_lines = min(lines, _MAX_ROWS)
+    shown_phases = min(len(phases), _MAX_CELLS // (shown_lines * _BANKS))
+
+    panels = []
+    for number, words in enumerate(phases[:shown_phases]):
+        depth = _wavefronts(words)
+        cells = tuple(
+            tuple(_word_cell(line * _BANKS + bank, words, depth[bank], elements, layout) for bank in range(_BANKS))
+            for line in range(shown_lines)
+        )
+        labels = tuple(str(4 * _BANKS * line) for line in range(shown_lines))
+        title = f"Phase {number}: {_count(max(depth), 'wavefront')}"
+        panels.append(Panel(title, cells, labels, _numbers(_BANKS), number, 0))
+    legend = (
+        "Rows are 128 bytes and start at the byte in the label, columns are banks, a cell is a word of four bytes.",
+        "A cell shows the lowest thread that touches the word, and how many more do.",
+        "The colour is the number of distinct words that the phase touches in the bank, up to 8.",
+    )
+    total = sum(max(_wavefronts(words)) for words in phases)
+    note = _joined(
+        f"{_count(total, 'wavefront')} in {_count(len(phases), 'phase')}",
+        _cut(("lines", shown_lines, lines), ("phases", shown_phases, len(phases))),
+    )
+    return Picture(f"{layout}, {bits}-bit elements, in shared memory", tuple(panels), note, legend, "bank")
+
+
+def _words_of(phase: Sequence[tuple[int, int, int]], bits: int) -> dict[int, list[int]]:
+    """Return the threads that touch each word."""
+    words: dict[int, list[int]] = defaultdict(list)
+    for thread, index, count in phase:
+        if index < 0 or count < 1:
+            raise LayoutError(f"picture: thread {thread} cannot access {count} elements from {index} on")
+        for word in range(index * bits // _WORD_BITS, ((index + count) * bits - 1) // _WORD_BITS + 1):
+            words[word].append(thread)
+    return words
+
+
+def _wavefronts(words: Iterable[int]) -> list[int]:
+    """Return how many distinct words each bank has to serve."""
+    depth = [0] * _BANKS
+    for word in words:
+        depth[word % _BANKS] += 1
+    return depth
+
+
+def _word_cell(
+    word: int, words: dict[int, list[int]], depth: int, elements: dict[int, list[int]], layout: Layout | ComposedLayout
+) -> Cell:
+    facts = [("byte", str(4 * word)), ("bank", str(word % _BANKS))]
+    if word in elements:
+        coordinates = (_core.print_tiler(_core.idx2crd(position, layout.shape)) for position in elements[word])
+        facts.append(("coordinate", ", ".join(coordinates)))
+    if word not in words:
+        return Cell("", None, tuple(facts))
+    threads = sorted(set(words[word]))
+    facts += [("thread", _listed(threads)), ("words of the bank", str(depth))]
+    more = f"\n+{len(threads) - 1}" if len(threads) > 1 else ""
+    return Cell(f"T{threads[0]}{more}", min(depth, 8) - 1, tuple(facts))
+
+
+# ---- Words and numbers
+
+
+def _values(layout: Layout | ComposedLayout) -> list[Any]:
+    if layout.size > _MAX_VALUES:
+        raise LayoutError(f"picture: {layout} has {layout.size} values; {_MAX_VALUES} at most can be drawn")
+    return list(_core.layout_values(layout, layout.size))
+
+
+def _as_tuple(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _numbers(count: int) -> tuple[str, ...]:
+    return tuple(str(i) for i in range(count))
+
+
+def _listed(numbers: Iterable[int]) -> str:
+    """Return distinct numbers as ``"0, 4, 8..15"``."""
+    runs: list[list[int]] = []
+    for n in sorted(set(numbers)):
+        if runs and n == runs[-1][-1] + 1:
+            runs[-1].append(n)
+        else:
+            runs.append([n])
+    return ", ".join(f"{run[0]}..{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def _cut(*extents: tuple[str, int, int]) -> str:
+    """Return what is left out, for each (what, shown, in all)."""
+    return _joined(*(f"{what} 0..{shown - 1} of {total} shown" for what, shown, total in extents if shown < total))
+
+
+def _joined(*notes: str) -> str:
+    return "; ".join(note for note in notes if note)

@@ -1,0 +1,161 @@
+"""One HTML page about a kernel: tiles, shared memory, copies, MMA, who owns what, banks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cute_py import _core
+from cute_py._core import Layout
+from cute_py._drawing import Picture, to_html_fragment
+from cute_py._pictures import picture_of_banks, picture_of_layout, picture_of_tv
+from cute_py.banks import audit
+from cute_py.tensor import local_tile, make_tensor
+
+if TYPE_CHECKING:
+    from cute_py._kernels import Kernel
+
+__all__ = ["kernel_report"]
+
+_STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 110ch; margin: 2rem auto; padding: 0 1rem; color: #1a1a1a; }
+h1 { font-size: 1.5rem; } h2 { font-size: 1.2rem; margin-top: 2.5rem; border-bottom: 1px solid #999; }
+table { border-collapse: collapse; } td, th { border: 1px solid #bbb; padding: .2rem .6rem; text-align: left; }
+pre { background: #f3f3f3; padding: .6rem; overflow-x: auto; } nav a { margin-right: 1rem; }
+"""
+
+
+def kernel_report(kernel: Kernel) -> str:
+    """Return the page."""
+    sections = list(_sections(kernel))
+    links = "".join(f'<a href="#{_anchor(title)}">{escape(title)}</a>' for title, _ in sections)
+    body = "".join(
+        f'<section><h2 id="{_anchor(title)}">{escape(title)}</h2>{html}</section>' for title, html in sections
+    )
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f"<title>{escape(kernel.name)}</title><style>{_STYLE}</style></head>"
+        f"<body><h1>{escape(kernel.name)}</h1><nav>{links}</nav>{body}</body></html>\n"
+    )
+
+
+def _anchor(title: str) -> str:
+    return title.lower().replace(" ", "-")
+
+
+def _sections(kernel: Kernel) -> Iterator[tuple[str, str]]:
+    yield "Facts", _facts(kernel)
+    yield "Tiles", _tiles(kernel)
+    yield "Shared memory", _shared_memory(kernel)
+    yield "Copies", _copies(kernel)
+    yield "Math", _math(kernel)
+    yield "Owners of C", _owners(kernel)
+    yield "Banks", _banks(kernel)
+
+
+def _facts(kernel: Kernel) -> str:
+    rows = [
+        ("runs on", ", ".join(kernel.targets)),
+        ("made for", f"compute capability {kernel.compute_capability / 10:.1f} and later"),
+        ("CTA tile (BLK_M,BLK_N,BLK_K)", _core.print_tiler(kernel.tile)),
+        ("threads", str(kernel.threads)),
+        ("stages", str(kernel.stages)),
+        ("shared memory", f"{kernel.shared_bytes} bytes"),
+        (
+            "takes",
+            "any extents and strides" if kernel.predicated else f"whole tiles, {kernel.alignment_bytes}-byte aligned",
+        ),
+    ]
+    return _table(rows)
+
+
+def _tiles(kernel: Kernel) -> str:
+    m, n, k = (3 * extent for extent in kernel.tile)
+    config = kernel.config
+    lines = [f"A product of M={m}, N={n}, K={k}, seen by the CTA (1,2) and its thread 37:", ""]
+    a = make_tensor(Layout((m, k), (1, m) if kernel.layout[0] == "n" else (k, 1)))
+    tile = local_tile(a, config.cta_tiler, (1, 2, None), (1, None, 1))
+    source, destination, vector = config.copy_partition("a", 37, 0)
+    lines += [
+        f"mA    {a.layout}",
+        f"gA    {tile.layout}  at {tile.offset}",
+        f"tAgA  {source.layout}  of a tile, at {source.offset}",
+        f"tAsA  {destination.layout}  of shared memory, at {destination.offset}",
+        f"elements per copy instruction: {vector}",
+        f"tCgC  {config.layout_c_tv}  (thread,value) of the tile of C",
+    ]
+    return _pre("\n".join(lines))
+
+
+def _shared_memory(kernel: Kernel) -> str:
+    parts = []
+    for operand, layout, element in (
+        ("A", kernel.smem_layout_a, kernel.config.type_a),
+        ("B", kernel.smem_layout_b, kernel.config.type_b),
+    ):
+        stage = layout if layout.rank == 2 else _core.slice_((None, None, 0), layout)
+        parts.append(_pre(f"{operand}: {layout}"))
+        title = f"Shared memory of {operand}, one stage"
+        parts.append(to_html_fragment(picture_of_layout(stage, title=title, bank=element.bits)))
+    return "".join(parts)
+
+
+def _copies(kernel: Kernel) -> str:
+    parts = []
+    for operand, copy, threads in (
+        ("A", kernel.tiled_copy_a, kernel.config.thread_layout_a),
+        ("B", kernel.tiled_copy_b, kernel.config.thread_layout_b),
+    ):
+        if copy is not None:
+            parts += [_pre(f"{operand}: {copy}"), to_html_fragment(copy._picture())]
+        else:
+            assert threads is not None
+            parts += [_pre(f"{operand}: threads {threads}"), to_html_fragment(_thread_picture(operand, threads))]
+    return "".join(parts)
+
+
+def _math(kernel: Kernel) -> str:
+    if kernel.tiled_mma is not None:
+        return _pre(str(kernel.tiled_mma)) + to_html_fragment(kernel.tiled_mma._picture())
+    threads = kernel.config.thread_layout_c
+    assert threads is not None
+    return _pre(f"C: threads {threads}") + to_html_fragment(_thread_picture("C", threads))
+
+
+def _thread_picture(operand: str, threads: Layout) -> Picture:
+    tv = _core.right_inverse(threads).with_shape(threads.size, 1)
+    return picture_of_tv(f"Threads of {operand}", _core.product_each(threads), tv)
+
+
+def _owners(kernel: Kernel) -> str:
+    m, n, _ = kernel.tile
+    picture = picture_of_tv(f"Owners of a {m}x{n} tile of C: thread, accumulator", (m, n), kernel.config.layout_c_tv)
+    return to_html_fragment(picture)
+
+
+def _banks(kernel: Kernel) -> str:
+    if kernel.predicated:
+        return "<p>The audit traces whole tiles; see the report of the variant for them.</p>"
+    trace = kernel.trace(spaces=("shared",))
+    rows = [(access.rstrip(":"), str(cost)) for access, cost in audit(trace).items()]
+    shared = trace.of("shared")
+    first = shared[(shared["thread"] < 32) & ~shared["is_write"]]
+    order = np.argsort(first["thread"], kind="stable")
+    lanes = np.split(first[order], np.searchsorted(first["thread"][order], range(1, 32)))
+    width = int(lanes[0]["bytes"][0])
+    phase = [(lane, int(accesses["offset"][0]) // 4, width // 4) for lane, accesses in enumerate(lanes)]
+    words = Layout(kernel.shared_bytes // 4)
+    picture = picture_of_banks(words, 32, [phase])
+    return _table(rows) + to_html_fragment(picture)
+
+
+def _table(rows: list[tuple[str, str]]) -> str:
+    cells = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in rows)
+    return f"<table>{cells}</table>"
+
+
+def _pre(text: Any) -> str:
+    return f"<pre>{escape(str(text).rstrip())}</pre>"

@@ -1,0 +1,9 @@
+def trace(
+    name: str,
+    extents: tuple[int, int, int],
+    a: tuple[int, tuple[int, int]],
+    b: tuple[int, tuple[int, int]],
+    c: tuple[int, tuple[int, int]],
+    spaces: int,
+    limit: int,
+) -> bytes | None: ...

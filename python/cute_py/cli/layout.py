@@ -1,0 +1,56 @@
+"""``cute-py layout``: a layout, what is to know about it, and its table."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from cute_py import layout as cl
+from cute_py.cli.command_error import CommandError
+from cute_py.cli.expression import evaluate
+from cute_py.errors import LayoutError
+
+MOST = 4096  # elements in a table
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "layout",
+        help='show a layout: cute-py layout "(4,8):(8,1)"',
+        description="Shows a layout and its table of indices.",
+    )
+    parser.add_argument("layout", help="in CuTe's notation, or an expression such as 'logical_divide(\"(4,8)\", 2)'")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    layout = evaluate(options.layout)
+    layout = getattr(layout, "layout", layout)
+    if not isinstance(layout, (cl.Layout, cl.ComposedLayout)):
+        raise CommandError(
+            f"{options.layout!r} is no layout but {type(layout).__name__}; cute-py draw draws other things"
+        )
+    print(layout)
+    print(f"size {layout.size}, cosize {layout.cosize}, rank {layout.rank}, depth {layout.depth}")
+    print(f"C++: {layout.to_cpp()}")
+    for name in ("coalesce", "right_inverse", "left_inverse", "complement"):
+        try:
+            print(f"{name}: {getattr(cl, name)(layout)}")
+        except LayoutError as error:
+            print(f"{name}: none, {str(error).splitlines()[0].partition(': ')[2]}")
+    print()
+    print(table(layout))
+    return 0
+
+
+def table(layout: Any) -> str:
+    """Return the indices: mode 0 down, mode 1 across, further modes folded into mode 1."""
+    rows = int(cl.size(layout, 0)) if layout.rank > 1 else 1
+    columns = layout.size // rows
+    if layout.size > MOST:
+        return f"(a table of {layout.size} elements is not shown; cute-py draw shows a part of it)"
+    values = [cl.notation(v) for v in cl.layout_values(layout, layout.size)]
+    width = max(map(len, values))
+    return "\n".join(
+        " ".join(values[row + rows * column].rjust(width) for column in range(columns)) for row in range(rows)
+    )

@@ -1,0 +1,448 @@
+"""Tensors: memory, or coordinates, seen through a layout. Names and argument order are CuTe's.
+
+>>> import numpy as np
+>>> from cute_py import make_tensor, local_tile
+>>> mA = make_tensor(np.arange(48.0).reshape(8, 6, order="F"))  # (M,K):(1,8)
+>>> gA = local_tile(mA, (4, 2), (1, None))                      # (BLK_M,BLK_K,k)
+>>> print(gA.layout)
+(4,2,3):(1,8,16)
+>>> gA(0, 0, 2)
+np.float64(36.0)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cute_py import _core
+from cute_py._core import ComposedLayout, Layout, ScaledBasis, Swizzle
+from cute_py._drawing import Drawable, Picture
+from cute_py._pictures import picture_of_layout
+from cute_py.errors import LayoutError, OperandError
+
+__all__ = [
+    "Tensor",
+    "copy",
+    "local_partition",
+    "local_tile",
+    "make_identity_tensor",
+    "make_tensor",
+    "make_tensor_like",
+]
+
+_ENUMERATED = 1 << 20  # a composed layout up to this size is checked index by index
+
+Coord = Any  # an integer, None, or a tuple of coordinates
+
+
+class Memory:
+    """Elements of an array, counted from its first one. Nothing is copied; the array is kept alive."""
+
+    def __init__(self, array: np.ndarray[Any, Any], source: Any) -> None:
+        item = array.itemsize
+        if item == 0:
+            raise OperandError(f"tensor: the elements of an array of {array.dtype} have no bytes")
+        if any(stride % item for stride in array.strides):
+            raise OperandError(f"tensor: the strides {array.strides} of the array are no multiples of its {item} bytes")
+        self.source = source
+        self.dtype = array.dtype
+        self.writeable = array.flags.writeable
+        self.layout = _layout_of_array(array.shape, tuple(s // item for s in array.strides))
+        whole = array if array.ndim else array.reshape(1)
+        self._first = whole[tuple(slice(0, 1) for _ in whole.shape)]
+        reach = [(extent - 1) * (stride // item) for extent, stride in zip(array.shape, array.strides, strict=True)]
+        self.low = sum(r for r in reach if r < 0)
+        self.high = sum(r for r in reach if r > 0)
+
+    def element(self, index: int) -> np.ndarray[Any, Any]:
+        """Return a view of one element."""
+        return self.view(index, (), ())
+
+    def view(self, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray[Any, Any]:
+        """Return a view that starts at an element. The caller has checked that it stays inside."""
+        item = self.dtype.itemsize
+        step = item if offset >= 0 else -item
+        line = np.lib.stride_tricks.as_strided(self._first, (abs(offset) + 1,), (step,), writeable=self.writeable)
+        return np.lib.stride_tricks.as_strided(
+            line[abs(offset) :], shape, tuple(s * item for s in strides), writeable=self.writeable
+        )
+
+    @property
+    def address(self) -> int:
+        return int(self._first.__array_interface__["data"][0])
+
+    def check(self, offset: int, layout: Layout | ComposedLayout) -> None:
+        """Raise unless all of the layout lies in the array."""
+        low, high = _reach(layout)
+        if offset + low < self.low or offset + high > self.high:
+            raise LayoutError(
+                f"tensor: the layout {layout} reaches the elements {offset + low} to {offset + high} of an array that has "
+                f"{self.low} to {self.high}"
+            )
+
+
+class Tensor(Drawable):
+    """Memory, or coordinates, seen through a layout.
+
+    Made by `make_tensor` and `make_identity_tensor`. Calling it with a coordinate gives an element, with ``None`` somewhere in
+    the coordinate a tensor of what is left open; indexing does the same and can assign. All functions of the layout algebra
+    that keep the domain (`composition`, `logical_divide`, `zipped_divide`, `coalesce`, `group`, ...) take tensors.
+    """
+
+    __slots__ = ("_base", "_layout", "_memory")
+    __iter__ = None
+
+    def __init__(self, layout: Layout | ComposedLayout, memory: Memory | None, base: Any = 0) -> None:
+        self._layout = layout
+        self._memory = memory
+        self._base = base  # the index of the first element, or the coordinate that all are counted from
+
+    # ---- What it is
+
+    @property
+    def layout(self) -> Layout | ComposedLayout:
+        return self._layout
+
+    @property
+    def shape(self) -> Any:
+        return self.layout.shape
+
+    @property
+    def stride(self) -> Any:
+        if isinstance(self.layout, ComposedLayout):
+            raise LayoutError(f"tensor.stride: {self.layout} has no strides")
+        return self.layout.stride
+
+    @property
+    def rank(self) -> int:
+        return self.layout.rank
+
+    @property
+    def size(self) -> int:
+        return self.layout.size
+
+    @property
+    def dtype(self) -> np.dtype[Any] | None:
+        """The element type; None of a tensor of coordinates or indices."""
+        return self._memory.dtype if self._memory else None
+
+    @property
+    def source(self) -> Any:
+        """The array that the memory belongs to; None of a tensor of coordinates or indices."""
+        return self._memory.source if self._memory else None
+
+    @property
+    def offset(self) -> Any:
+        """The index of the first element in the array, or the coordinate that a coordinate tensor starts at."""
+        return self._base
+
+    def with_layout(self, layout: Layout | ComposedLayout) -> Tensor:
+        """Return the same memory, from the same first element, through another layout."""
+        if self._memory:
+            self._memory.check(self._base, layout)
+        return Tensor(layout, self._memory, self._base)
+
+    # ---- Elements and slices
+
+    def __call__(self, *coord: Coord) -> Any:
+        return self[coord[0] if len(coord) == 1 else coord]
+
+    def __getitem__(self, coord: Coord) -> Any:
+        _check_coord(coord, self.layout.shape)
+        if _is_open(coord):
+            layout, offset = _core.slice_and_offset(coord, self.layout)
+            return Tensor(layout, self._memory, _sum(self._base, offset))
+        where = _sum(self._base, self.layout(coord))
+        return self._memory.element(where)[()] if self._memory else where
+
+    def __setitem__(self, coord: Coord, value: Any) -> None:
+        if not self._memory:
+            raise OperandError("tensor: coordinates and indices cannot be assigned")
+        if not self._memory.writeable:
+            raise OperandError("tensor: the array is read-only")
+        if not _is_open(coord):
+            self._memory.element(self._index(coord))[...] = value
+            return
+        part = self[coord]
+        if isinstance(value, Tensor):
+            copy(value, part)
+        else:
+            for i in range(part.size):
+                part._memory.element(part._index(i))[...] = value
+
+    def _index(self, coord: Coord) -> Any:
+        _check_coord(coord, self.layout.shape)
+        return _sum(self._base, self.layout(coord))
+
+    def __len__(self) -> int:
+        return self.layout.rank
+
+    # ---- As an array
+
+    def numpy(self, *, flat_modes: bool = False, copy: bool = False) -> np.ndarray[Any, Any]:
+        """Return the tensor as a NumPy array with an axis for each mode.
+
+        A view, whose changes are the tensor's, unless ``copy=True``. A mode that no single stride steps through cannot be an
+        axis of a view: LayoutError then, and ``flat_modes=True`` gives an axis to every nested mode instead.
+        """
+        layout = _core.flatten(self.layout) if flat_modes else self.layout
+        shape = tuple(int(s) for s in _core.product_each(layout))
+        if copy or not self._memory:
+            values = [self._value(i) for i in range(self.size)]
+            if self._memory:
+                return np.array(values, self._memory.dtype).reshape(shape, order="F")
+            result = np.empty(self.size, object)
+            result[:] = values
+            return (result if isinstance(self._base, tuple) else result.astype(np.int64)).reshape(shape, order="F")
+        if isinstance(layout, ComposedLayout):
+            raise LayoutError(f"tensor.numpy: {layout} is swizzled, no view has it; next: numpy(copy=True)")
+        strides = []
+        for i in range(layout.rank):
+            mode = _core.coalesce(layout[i])
+            if isinstance(mode.stride, tuple):
+                raise LayoutError(
+                    f"tensor.numpy: no single stride steps through mode {i}, {layout[i]}; next: numpy(flat_modes=True) for a view "
+                    "with more axes, or numpy(copy=True)"
+                )
+            strides.append(int(mode.stride))
+        return self._memory.view(self._base, shape, tuple(strides))
+
+    def _value(self, index: int) -> Any:
+        where = _sum(self._base, self.layout(index))
+        return self._memory.element(where)[()] if self._memory else where
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        array = self.numpy(copy=bool(copy))
+        return array if dtype is None else array.astype(dtype)
+
+    # ---- Algebra
+
+    def compose(self, *tilers: Any) -> Tensor:
+        """Return ``composition(self, B)``; several arguments act by modes."""
+        return self.with_layout(self.layout.compose(*tilers))
+
+    def _picture(self) -> Picture:
+        return picture_of_layout(self.layout, title=repr(self)[1:-1])
+
+    def __str__(self) -> str:
+        if self._memory:
+            address = self._memory.address + self._base * self._memory.dtype.itemsize
+            return f"ptr[{8 * self._memory.dtype.itemsize}b]({address:#x}) o {self.layout}"
+        if isinstance(self._base, tuple):
+            return f"ArithTuple{_core.print_tiler(self._base)} o {self.layout}"
+        return f"counting({self._base}) o {self.layout}"
+
+    def __repr__(self) -> str:
+        what = f"{self.dtype} " if self._memory else ""
+        return f"<Tensor {what}{self.layout}>"
+
+
+def make_tensor(array: Any, layout: Any = None, *, shape: Any = None, stride: Any = None) -> Tensor:
+    """Return a tensor over an array, or of indices.
+
+    ``make_tensor(array)`` sees the array through its own shape and strides, ``make_tensor(array, layout)`` through another
+    layout, whose index 0 is the array's first element; ``shape=`` and ``stride=`` may be given instead. Nothing is copied.
+    ``make_tensor(layout)`` has no memory: its elements are the indices themselves, which shows what a partition would touch.
+
+    The array is anything in host memory that NumPy can view: a NumPy array, or one of another library through DLPack.
+    Raises OperandError for what is none, LayoutError for a layout that leaves the array.
+    """
+    if stride is not None and shape is None:
+        raise LayoutError("make_tensor: stride= needs shape=")
+    if shape is not None:
+        if layout is not None:
+            raise LayoutError("make_tensor: give a layout, or shape= and stride=, not both")
+        layout = _core.make_layout(shape) if stride is None else _core.make_layout(shape, stride)
+    if isinstance(array, str):
+        array = _layout_of_text(array)
+    if isinstance(array, (Layout, ComposedLayout)):
+        if layout is not None:
+            raise LayoutError("make_tensor: one layout is enough")
+        return Tensor(array, None, 0)
+    memory = Memory(_as_numpy(array), array)
+    if layout is None:
+        return Tensor(memory.layout, memory, 0)
+    if isinstance(layout, str):
+        layout = _layout_of_text(layout)
+    if not isinstance(layout, (Layout, ComposedLayout)):
+        layout = _core.make_layout(layout)
+    memory.check(0, layout)
+    return Tensor(layout, memory, 0)
+
+
+def make_identity_tensor(shape: Any) -> Tensor:
+    """Return the tensor whose element at a coordinate is that coordinate. Tiled and partitioned like data, it is a predicate.
+
+    >>> print(make_identity_tensor((4, 5)))
+    ArithTuple(0,0) o (4,5):(_1@0,_1@1)
+    """
+    layout = _core.make_identity_layout(shape)
+    zero = layout(0)
+    return Tensor(layout, None, zero)
+
+
+def make_tensor_like(tensor: Tensor, dtype: Any = None) -> Tensor:
+    """Return a tensor with new memory, zeroed, of the same shape, its strides in the same order and compact."""
+    if not isinstance(tensor, Tensor):
+        raise OperandError(f"make_tensor_like: tensor must be a Tensor, not {type(tensor).__name__}")
+    layout = tensor.layout.inner if isinstance(tensor.layout, ComposedLayout) else tensor.layout
+    chosen = dtype if dtype is not None else tensor.dtype
+    if chosen is None:
+        raise OperandError("make_tensor_like: the tensor has no element type; give dtype=")
+    like = _core.make_layout_like(layout)
+    return make_tensor(np.zeros(like.cosize, chosen), like)
+
+
+def local_tile(tensor: Any, tiler: Any, coord: Coord, proj: Any = None) -> Any:
+    """Return the tile at a coordinate of the tiles: ``zipped_divide``, then the rest mode sliced.
+
+    ``proj`` picks modes of the tiler and of the coordinate, CuTe's ``Step<_1,X,_1>`` as ``(1, None, 1)``. Of a layout, the
+    tile's layout and its offset.
+    """
+    if proj is not None:
+        tiler, coord = _core.dice(proj, tiler), _core.dice(proj, coord)
+    if isinstance(tensor, (Layout, ComposedLayout, str)):
+        part = local_tile(make_tensor(tensor), tiler, coord)
+        return (part.layout, part.offset) if isinstance(part, Tensor) else part
+    tiled = _core.zipped_divide(_tensor("local_tile", tensor), tiler)
+    inner = (None,) * _core.rank(tiled, 0) if _core.rank(tiled, 0) > 1 else None
+    if isinstance(coord, (tuple, list)):
+        coord = (*coord, *(None,) * (_core.rank(tiled, 1) - len(coord)))
+    return tiled[inner, coord]
+
+
+def local_partition(tensor: Any, tile: Any, index: int, proj: Any = None) -> Any:
+    """Return what one of the threads of a thread layout gets: ``zipped_divide``, then the tile mode sliced.
+
+    ``tile`` maps coordinates to thread indices; only its shape tiles the tensor. ``proj`` as in `local_tile`. Of a layout, the
+    part's layout and its offset.
+    """
+    threads = Layout(tile)
+    if not isinstance(index, (int, np.integer)) or isinstance(index, bool) or not 0 <= index < threads.cosize:
+        raise LayoutError(f"local_partition: there is no thread {index!r} in {threads}")
+    if proj is not None:
+        threads = _core.dice(proj, threads)
+    if isinstance(tensor, (Layout, ComposedLayout, str)):
+        part = local_partition(make_tensor(tensor), threads, index)
+        return (part.layout, part.offset) if isinstance(part, Tensor) else part
+    tiled = _core.zipped_divide(_tensor("local_partition", tensor), _core.product_each(threads))
+    outer = (None,) * _core.rank(tiled, 1) if _core.rank(tiled, 1) > 1 else None
+    coord = _thread_coord(index, threads)
+    if isinstance(coord, tuple):
+        coord = (*coord, *(None,) * (_core.rank(tiled, 0) - len(coord)))
+    return tiled[coord, outer]
+
+
+def copy(source: Tensor, destination: Tensor) -> None:
+    """Copy element i to element i, in the order of coordinates. The shapes may differ, the sizes may not."""
+    source, destination = _tensor("copy", source), _tensor("copy", destination)
+    if source.size != destination.size:
+        raise LayoutError(
+            f"copy: the source {source.layout} has {source.size} elements, the destination {destination.layout} "
+            f"{destination.size}"
+        )
+    values = [source(i) for i in range(source.size)]
+    for i, value in enumerate(values):
+        destination[i] = value
+
+
+# ---- Helpers
+
+
+def _thread_coord(index: int, threads: Layout) -> Any:
+    """Return the coordinate of a thread, one integer for each mode. A projected layout takes the index modulo its modes."""
+    coord = _core.idx2crd(index, threads.shape, threads.stride)
+    if not isinstance(threads.shape, tuple):
+        return coord
+    return tuple(_core.crd2idx(c, s) for c, s in zip(coord, threads.shape, strict=True))
+
+
+def _layout_of_text(text: str) -> Layout | ComposedLayout:
+    return ComposedLayout(text) if "o" in text else Layout(text)
+
+
+def _tensor(operation: str, value: Any) -> Tensor:
+    if isinstance(value, Tensor):
+        return value
+    raise OperandError(
+        f"{operation}: expected a Tensor or a Layout, not {type(value).__name__}; make_tensor(x) makes one"
+    )
+
+
+def _as_numpy(array: Any) -> np.ndarray[Any, Any]:
+    if isinstance(array, np.ndarray):
+        return array
+    if not hasattr(array, "__dlpack__"):
+        raise OperandError(f"make_tensor: array must be an array or a layout, not {type(array).__name__}")
+    device = array.__dlpack_device__()
+    if device[0] not in (1, 3):
+        raise OperandError(
+            "make_tensor: the array lies in GPU memory, whose elements Python cannot read; copy it to the host"
+        )
+    try:
+        return np.from_dlpack(array)
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise OperandError(f"make_tensor: NumPy cannot view the array: {error}") from None
+
+
+def _layout_of_array(shape: tuple[int, ...], strides: tuple[int, ...]) -> Layout:
+    if any(extent == 0 for extent in shape):
+        raise LayoutError(f"tensor: the array of shape {shape} has no elements; a layout has at least one")
+    return _core.make_layout(shape, strides) if shape else _core.make_layout(1, 0)
+
+
+def _reach(layout: Layout | ComposedLayout) -> tuple[int, int]:
+    """Return the least and the greatest index of a layout, of a composed one as far as they can be told."""
+    if isinstance(layout, ComposedLayout):
+        if layout.size <= _ENUMERATED:
+            values = _core.layout_values(layout, layout.size)
+            if any(isinstance(v, tuple) for v in values):
+                raise LayoutError(f"tensor: {layout} gives coordinates, an array needs indices")
+            return min(values), max(values)
+        if not isinstance(layout.outer, Swizzle):
+            raise LayoutError(f"tensor: {layout} is too large to be checked against the array")
+        low, high = _reach(layout.inner)
+        # A swizzle changes bits below the top of its own masks and no others.
+        mask = (1 << (layout.outer.bits + layout.outer.base + abs(layout.outer.shift))) - 1
+        return (low + layout.offset) & ~mask, (high + layout.offset) | mask
+    flat = _core.flatten(layout)
+    shape, stride = flat.shape, flat.stride
+    pairs = zip(shape, stride, strict=True) if isinstance(shape, tuple) else [(shape, stride)]
+    low = high = 0
+    for extent, step in pairs:
+        if isinstance(step, ScaledBasis):
+            raise LayoutError(f"tensor: {layout} gives coordinates, an array needs indices")
+        last = (int(extent) - 1) * int(step)
+        low, high = low + min(last, 0), high + max(last, 0)
+    return low, high
+
+
+def _is_open(coord: Coord) -> bool:
+    return any(_is_open(c) for c in coord) if isinstance(coord, (tuple, list)) else coord is None
+
+
+def _sum(a: Any, b: Any) -> Any:
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        longest = max(len(a), len(b))
+        return tuple(_sum(a[i] if i < len(a) else 0, b[i] if i < len(b) else 0) for i in range(longest))
+    if isinstance(a, tuple) or isinstance(b, tuple):
+        return a if b == 0 else b if a == 0 else _sum(a, b)
+    return a + b
+
+
+def _check_coord(coord: Coord, shape: Any) -> None:
+    """Raise LayoutError for what is no coordinate of the shape. A layout itself would go on beyond it."""
+    if coord is None:
+        return
+    if isinstance(coord, (tuple, list)):
+        if not isinstance(shape, tuple) or len(coord) != len(shape):
+            raise LayoutError(f"tensor: the coordinate {coord} does not fit the shape {_core.print_tiler(shape)}")
+        for c, s in zip(coord, shape, strict=True):
+            _check_coord(c, s)
+    elif not isinstance(coord, (int, np.integer)) or isinstance(coord, bool):
+        hint = "; None leaves a mode open" if isinstance(coord, slice) or coord is Ellipsis else ""
+        raise LayoutError(f"tensor: a coordinate is an integer, None, or a tuple of these, not {coord!r}{hint}")
+    elif not 0 <= coord < _core.size(shape):
+        raise LayoutError(f"tensor: the coordinate {coord} is outside of {_core.print_tiler(shape)}")

@@ -1,0 +1,301 @@
+"""Tiled MMAs and tiled copies for the judge: what CuTe prints of them and of their partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import cute_py
+import cute_py.layout as cl
+from cute_py import atoms, make_tiled_copy, make_tiled_copy_A, make_tiled_copy_B, make_tiled_copy_C, make_tiled_mma
+from cute_py.layout import Int, Layout
+from judge.cases import cpp, static
+
+
+@dataclass(frozen=True)
+class Print:
+    """A statement in C++ that prints, and the text that the engine expects."""
+
+    name: str
+    cpp: str
+    text: str
+
+
+def partition(expression: str, tensor: Layout) -> str:
+    """C++ that prints the layout and the offset of a partition of the tensor of indices."""
+    return f"show_part([&](auto const& t) {{ return {expression}; }}, {cpp(tensor)});"
+
+
+def part_text(part: cute_py.Tensor) -> str:
+    return f"{part.layout} + {part.offset}"
+
+
+# ---- MMAs: atom, layout of atoms, permutations
+
+MMAS: list[tuple[str, Any, Any]] = [
+    (name, atom_layout, permutations)
+    for name in [
+        "UniversalFMA<float>",
+        "SM70_8x8x4_F32F16F16F32_NT",
+        "SM75_16x8x8_F32F16F16F32_TN",
+        "SM80_16x8x16_F32F16F16F32_TN",
+        "SM80_16x8x32_S32S8S8S32_TN",
+        "SM90_16x8x8_F64F64F64F64_TN",
+    ]
+    for atom_layout, permutations in [
+        ((1, 1, 1), (None, None, None)),
+        ((2, 2, 1), (None, None, None)),
+        (Layout("(_2,_4,_1):(_4,_1,_0)"), (None, None, None)),
+        ((2, 2, 1), (Int(64), Int(32), None)),
+        ((2, 1, 2), (None, None, None)),
+    ]
+]
+MMAS += [
+    ("UniversalFMA<float>", (16, 16, 1), (None, None, None)),
+    ("UniversalFMA<float>", (16, 16, 1), (Layout("(_16,_2):(_2,_1)"), Layout("(_16,_4):(_4,_1)"), Int(1))),
+    ("SM90_64x64x16_F32F16F16_SS<K,K>", (1, 1, 1), (None, None, None)),
+    ("SM90_64x128x16_F32F16F16_SS<MN,MN>", (2, 1, 1), (None, None, None)),
+    ("SM80_16x8x16_F32F16F16F32_TN", (2, 2, 1), (Int(32), Layout("(_8,_2,_2):(_1,_16,_8)"), Int(16))),
+]
+
+CPP_MAJOR = {"K": "GMMA::Major::K", "MN": "GMMA::Major::MN"}
+
+
+def cpp_atom(name: str) -> str:
+    """Return the C++ type of an MMA operation."""
+    base, _, arguments = name.partition("<")
+    if name.startswith("SM90_64") and not arguments and "S32" not in name:
+        return f"{name}<>"  # every template argument has a default
+    if not arguments or "FMA" in name:
+        return name
+    return f"{base}<{','.join(CPP_MAJOR[a] for a in arguments.rstrip('>').split(','))}>"
+
+
+def cpp_tile(permutations: tuple[Any, ...]) -> str:
+    return f"make_tile({','.join('Underscore{}' if p is None else cpp(static(p)) for p in permutations)})"
+
+
+def mma_prints() -> list[Print]:
+    prints = []
+    for name, atom_layout, permutations in MMAS:
+        layout = atom_layout if isinstance(atom_layout, Layout) else Layout(static(atom_layout))
+        mma = make_tiled_mma(atoms.mma[name], layout, permutations)
+        made = f"auto mma = make_tiled_mma({cpp_atom(name)}{{}}, {cpp(layout)}, {cpp_tile(permutations)});"
+        m, n, k = (Int(2 * t) for t in mma.tile_shape)
+        thread = mma.thr_layout_vmnk(mma.size * 5 // 7)
+        tensors = {
+            "A": Layout((m, k), (Int(1), Int(m + 8))),
+            "B": Layout((n, k, Int(3)), cl.LayoutRight),
+            "C": Layout((m, n)),
+        }
+        label = f"{name} {cl.notation(layout)} {cl.notation(permutations)}"
+        statements: list[tuple[str, str, str]] = [("print", "print(mma);", str(mma))]
+        for operand, tensor in tensors.items():
+            tv = getattr(mma, f"layout_{operand.lower()}_tv")
+            statements.append((f"layout{operand}_TV", f"SHOW(mma.get_layout{operand}_TV());", str(tv)))
+            frg = getattr(mma, f"thrfrg_{operand}")(tensor)
+            statements.append((f"thrfrg_{operand}", f"SHOW(mma.thrfrg_{operand}({cpp(tensor)}));", str(frg)))
+            part = getattr(mma.get_slice(thread), f"partition_{operand}")(tensor)
+            call = f"mma.get_slice({thread}).partition_{operand}(t)"
+            statements.append((f"partition_{operand}", partition(call, tensor), part_text(part)))
+        prints += [Print(f"{label} {what}", f"{made} {code}", text) for what, code, text in statements]
+    return prints
+
+
+# ---- Copies: operation in C++, in the catalogue, element type, threads, values
+
+COPIES: list[tuple[str, str, str, str, Any, Any]] = [
+    ("UniversalCopy<float>", "UniversalCopy<float>", "float", "float", "(_32,_8)", "(_1,_1)"),
+    ("UniversalCopy<uint128_t>", "UniversalCopy<uint128_t>", "float", "float", "(_32,_8)", "(_4,_1)"),
+    ("UniversalCopy<uint128_t>", "UniversalCopy<uint128_t>", "float", "float", "(_128,_2):(_2,_1)", "(_1,_4)"),
+    ("UniversalCopy<uint64_t>", "UniversalCopy<uint64_t>", "float", "float", "(_16,_16)", "(_2,_1)"),
+    ("UniversalCopy<uint128_t>", "UniversalCopy<uint128_t>", "half_t", "half_t", "(_16,_8):(_8,_1)", "(_1,_8)"),
+    ("UniversalCopy<uint128_t>", "UniversalCopy<uint128_t>", "half_t", "half_t", "(_16,_8):(_8,_1)", "(_2,_8):(_8,_1)"),
+    ("UniversalCopy<uint32_t>", "UniversalCopy<uint32_t>", "half_t", "half_t", "(_32,_4):(_4,_1)", "(_2,_4):(_4,_1)"),
+    ("UniversalCopy<double>", "UniversalCopy<double>", "double", "double", "((_2,_8),_4)", "(_2,_2)"),
+    ("SM80_CP_ASYNC_CACHEALWAYS<uint128_t>", "SM80_CP_ASYNC_CACHEALWAYS<uint128_t>", "half_t", "half_t", "(_32,_4):(_4,_1)", "(_1,_8)"),
+    ("SM80_CP_ASYNC_CACHEGLOBAL<uint128_t>", "SM80_CP_ASYNC_CACHEGLOBAL<uint128_t>", "float", "float", "(_32,_8):(_8,_1)", "(_1,_4)"),
+    ("SM75_U32x1_LDSM_N", "SM75_U32x1_LDSM_N", "half_t", "half_t", "(_32,_1)", "(_1,_2)"),
+    ("SM75_U32x4_LDSM_N", "SM75_U32x4_LDSM_N", "half_t", "half_t", "(_32,_1)", "(_1,_8)"),
+    ("SM75_U16x8_LDSM_T", "SM75_U16x8_LDSM_T", "half_t", "half_t", "(_32,_2)", "(_1,_8)"),
+    ("SM90_U32x4_STSM_N", "SM90_U32x4_STSM_N", "half_t", "half_t", "(_32,_1)", "(_1,_8)"),
+]  # fmt: skip
+
+
+def copy_prints() -> list[Print]:
+    prints = []
+    for operation, name, cpp_type, dtype, threads, values in COPIES:
+        copy = make_tiled_copy(atoms.copy[name].atom(dtype), Layout(threads), Layout(values))
+        made = (
+            f"auto copy = make_tiled_copy(Copy_Atom<{operation},{cpp_type}>{{}}, {cpp(Layout(threads))}, "
+            f"{cpp(Layout(values))});"
+        )
+        prints += of_copy(f"{operation} {cpp_type} {threads} {values}", made, copy)
+    # Copies that match an MMA
+    mma = make_tiled_mma(atoms.mma["SM80_16x8x16_F32F16F16F32_TN"], Layout("(_2,_2,_1)"), (Int(32), Int(32), Int(16)))
+    makers: list[tuple[str, str, Callable[..., Any]]] = [
+        ("A", "SM75_U32x4_LDSM_N", make_tiled_copy_A),
+        ("B", "SM75_U32x4_LDSM_N", make_tiled_copy_B),
+        ("B", "SM75_U32x2_LDSM_N", make_tiled_copy_B),
+        ("C", "UniversalCopy<uint32_t>", make_tiled_copy_C),
+        ("C", "SM90_U32x2_STSM_N", make_tiled_copy_C),
+    ]
+    for operand, name, maker in makers:
+        copy = maker(atoms.copy[name].atom("half_t"), mma)
+        made = (
+            "auto mma = make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN{}, Layout<Shape<_2,_2,_1>>{}, Tile<_32,_32,_16>{}); "
+            f"auto copy = make_tiled_copy_{operand}(Copy_Atom<{name},half_t>{{}}, mma);"
+        )
+        prints += of_copy(f"make_tiled_copy_{operand} {name}", made, copy)
+        tensor = Layout((Int(64), Int(64)), cl.LayoutRight)
+        thread = mma.get_slice(37)
+        fragment = getattr(thread, f"fragment_layout_{operand}")(tensor)
+        prints.append(
+            Print(f"retile_{operand} {name}", f"{made} SHOW(copy.retile({cpp(fragment)}));", str(copy.retile(fragment)))
+        )
+    return prints
+
+
+def of_copy(label: str, made: str, copy: cute_py.TiledCopy) -> list[Print]:
+    m, n = (Int(2 * t) for t in copy.tile_shape)
+    thread = copy.size * 3 // 5
+    source = Layout((m, n, Int(2)), (Int(1), Int(m), Int(m * n)))
+    destination = Layout((m, n), cl.LayoutRight)
+    part = copy.get_slice(thread)
+    statements = [
+        ("print", "print(copy);", str(copy)),
+        ("layoutS_TV", "SHOW(copy.get_layoutS_TV());", str(copy.layout_src_tv)),
+        ("layoutD_TV", "SHOW(copy.get_layoutD_TV());", str(copy.layout_dst_tv)),
+        ("tidfrg_S", f"SHOW(copy.tidfrg_S({cpp(source)}));", str(copy.tidfrg_S(source))),
+        ("tidfrg_D", f"SHOW(copy.tidfrg_D({cpp(destination)}));", str(copy.tidfrg_D(destination))),
+        (
+            "partition_S",
+            partition(f"copy.get_slice({thread}).partition_S(t)", source),
+            part_text(part.partition_S(source)),
+        ),
+        (
+            "partition_D",
+            partition(f"copy.get_slice({thread}).partition_D(t)", destination),
+            part_text(part.partition_D(destination)),
+        ),
+    ]
+    return [Print(f"{label} {what}", f"{made} {code}", text) for what, code, text in statements]
+
+
+# ---- The kernels' own
+
+
+CONFIGS = {"sgemm_1": "Sgemm1", "sgemm_2": "Sgemm2", "sgemm_sm70": "SgemmSm70", "sgemm_sm80": "SgemmSm80"}
+MAJORS = {
+    "nt": "Major::mn,Major::mn",
+    "tn": "Major::k,Major::k",
+    "nn": "Major::mn,Major::k",
+    "tt": "Major::k,Major::mn",
+}
+
+
+def config_prints() -> list[Print]:
+    prints = []
+    for kernel in cute_py.kernels().values():
+        if kernel.kernel not in CONFIGS:
+            continue
+        config = f"{CONFIGS[kernel.kernel]}<{MAJORS[kernel.layout]},{str(kernel.predicated).lower()}>"
+        using = f"using C = cute_py::catalogue::{config}; using cute_py::Major;"
+        statements = [
+            ("CtaTiler", "print(typename C::CtaTiler{});", cl.notation(kernel.config.cta_tiler)),
+            ("SmemLayoutA", "print(typename C::SmemLayoutA{});", str(kernel.smem_layout_a)),
+            ("SmemLayoutB", "print(typename C::SmemLayoutB{});", str(kernel.smem_layout_b)),
+        ]
+        if kernel.tiled_mma is not None and kernel.tiled_copy_a is not None and kernel.tiled_copy_b is not None:
+            tile = Layout((Int(kernel.tile[0]), Int(kernel.tile[1])))
+            operand = Layout((Int(kernel.tile[0]), Int(kernel.tile[2])))
+            statements += [
+                ("TiledMma", "print(typename C::TiledMma{});", str(kernel.tiled_mma)),
+                ("TiledCopyA", "print(typename C::TiledCopyA{});", str(kernel.tiled_copy_a)),
+                ("TiledCopyB", "print(typename C::TiledCopyB{});", str(kernel.tiled_copy_b)),
+            ]
+            for thread in (0, 37, 255):
+                c = kernel.tiled_mma.get_slice(thread).partition_C(tile)
+                a = kernel.tiled_copy_a.get_slice(thread).partition_S(operand)
+                statements += [
+                    (
+                        f"partition_C {thread}",
+                        partition(f"typename C::TiledMma{{}}.get_slice({thread}).partition_C(t)", tile),
+                        part_text(c),
+                    ),
+                    (
+                        f"partition_S {thread}",
+                        partition(f"typename C::TiledCopyA{{}}.get_slice({thread}).partition_S(t)", operand),
+                        part_text(a),
+                    ),
+                ]
+        else:
+            statements += [
+                (f"ThreadLayout{x}", f"print(typename C::ThreadLayout{x}{{}});", str(layout))
+                for x, layout in (
+                    ("A", kernel.config.thread_layout_a),
+                    ("B", kernel.config.thread_layout_b),
+                    ("C", kernel.config.thread_layout_c),
+                )
+            ]
+        prints += [Print(f"{kernel.name} {what}", f"{using} {code}", text) for what, code, text in statements]
+    return prints
+
+
+# ---- Every atom of the catalogue, as CuTe prints it
+
+
+def atom_prints() -> list[Print]:
+    prints = [
+        Print(name, f"print(MMA_Atom<{cpp_atom(name)}>{{}});", str(atom))
+        for name, atom in atoms.mma.items()
+        if atom.architecture < 100
+    ]
+    for name, traits in atoms.copy.items():
+        if "TMA" in name or "BULK" in name:
+            continue
+        dtype = next(t for t in ("uint8_t", "half_t", "float", "double", "uint128_t") if movable(traits, t))
+        prints.append(Print(name, f"print(Copy_Atom<{name},{dtype}>{{}});", str(traits.atom(dtype))))
+    return prints
+
+
+def movable(traits: atoms.CopyTraits, dtype: str) -> bool:
+    try:
+        traits.atom(dtype)
+    except cute_py.LayoutError:
+        return False
+    return True
+
+
+# ---- The tutorial, with dynamic extents
+
+
+def tutorial_prints() -> list[Print]:
+    m, n, k = 500, 300, 100
+    prints = []
+    for layout_name, strides in (("nt", ((Int(1), m), (Int(1), n))), ("tn", ((k, Int(1)), (k, Int(1))))):
+        a = Layout((m, k), strides[0])
+        b = Layout((n, k), strides[1])
+        tiler = (Int(128), Int(128), Int(8))
+        thr = Layout((Int(32), Int(8)))
+        for operand, whole, proj in (("A", a, (Int(1), None, Int(1))), ("B", b, (None, Int(1), Int(1)))):
+            made = (
+                f"auto t = make_tensor(make_counting(), {cpp(whole)}); "
+                f"auto g = local_tile(t, {cpp(tiler)}, make_coord(1,2,_), Step<{step(proj)}>{{}});"
+            )
+            g = cute_py.local_tile(cute_py.make_tensor(whole), tiler, (1, 2, None), proj)
+            part = cute_py.local_partition(g, thr, 37)
+            prints.append(Print(f"{layout_name} g{operand}", f"{made} print(g.layout());", str(g.layout)))
+            prints.append(
+                Print(
+                    f"{layout_name} t{operand}g{operand}",
+                    f"{made} print(local_partition(g, {cpp(thr)}, 37).layout());",
+                    str(part.layout),
+                )
+            )
+    return prints
+
+
+def step(proj: tuple[Any, ...]) -> str:
+    return ",".join("X" if p is None else "_1" for p in proj)

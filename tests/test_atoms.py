@@ -1,0 +1,116 @@
+"""The catalogue of atoms, tiled copies and tiled MMAs: what they cover, and bad input. Their layouts are judged in test_judge."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import cute_py.layout as cl
+from cute_py import LayoutError, OperandError, atoms, make_tiled_copy, make_tiled_copy_A, make_tiled_mma
+from cute_py.atoms import value_type
+from cute_py.layout import Layout, layout_values
+
+
+def test_the_catalogue_reaches_from_sm61_to_sm120() -> None:
+    assert {atom.architecture for atom in atoms.mma.values()} >= {61, 70, 75, 80, 89, 90, 100, 120}
+    assert len(atoms.mma.find("SM90_64x", "F32F16F16_SS<")) == 8 * 4  # extents of N, majors
+    for part in ("UniversalCopy", "SM80_CP_ASYNC", "LDSM", "STSM", "TMA", "BULK"):
+        assert atoms.copy.find(part), part
+    assert len(atoms.mma) > 500
+    assert len(atoms.copy) > 200
+
+
+def test_mma_atoms_cover_their_tiles() -> None:
+    # The pinned headers give B of the 4-bit 16x8x32 atoms a stride of 32 where it takes 64 to reach all of K.
+    assert set(atoms.mma.suspects) == {n for n in atoms.mma.find("SM80_16x8x32_S32") if "4" in n.split("_")[2][3:]}
+    for name, atom in atoms.mma.items():
+        for operand, layout, size in atom.tiles():
+            if name not in atoms.mma.suspects:
+                assert set(layout_values(layout, layout.size)) == set(range(size)), (name, operand)
+            assert cl.size(layout, 0) == atom.thr_id.size
+        m, n, _ = (int(extent) for extent in atom.shape_mnk)
+        assert atom.layout_c_tv.size == m * n, f"{name}: each result has one owner"
+
+
+def test_malformed_traits_are_reported() -> None:
+    for name, reason in atoms.mma.defects.items():
+        assert name not in atoms.mma
+        with pytest.raises(OperandError, match="malformed"):
+            atoms.mma[name]
+        assert "congruent" in reason
+
+
+def test_unknown_names_list_near_ones() -> None:
+    with pytest.raises(OperandError, match=r"near: .*SM80_16x8x16_F32F16F16F32_TN"):
+        atoms.mma["SM80_16x8x16_F32F16F16F32_NT"]
+    with pytest.raises(OperandError, match=r"lists all"):
+        atoms.copy["?"]
+
+
+@pytest.mark.parametrize(
+    ("value", "name", "bits"),
+    [
+        ("half_t", "half_t", 16),
+        (np.float32, "float", 32),
+        (np.dtype("complex128"), "complex<double>", 128),
+        ("uint8", "uint8_t", 8),
+        (24, "24b", 24),
+    ],
+)
+def test_value_types(value: object, name: str, bits: int) -> None:
+    found = value_type(value)
+    assert (found.name, found.bits) == (name, bits)
+
+
+@pytest.mark.parametrize("value", ["no type", object(), None, 0, -8, "U7", True])
+def test_no_value_types(value: object) -> None:
+    with pytest.raises(OperandError, match="value_type"):
+        value_type(value)
+
+
+def test_partitions_of_all_threads_cover_the_operand_once() -> None:
+    mma = make_tiled_mma(atoms.mma["SM80_16x8x16_F32F16F16F32_TN"], Layout("(_2,_2,_1)"), (32, 32, 16))
+    tile = Layout("(_64,_96)")
+    seen = [int(v) for t in range(mma.size) for v in mma.get_slice(t).partition_C(tile).numpy(copy=True).ravel()]
+    assert sorted(seen) == list(range(64 * 96))
+    copy = make_tiled_copy(atoms.copy["UniversalCopy<uint128_t>"].atom("float"), Layout("(_32,_8)"), Layout("(_4,_1)"))
+    tile = Layout("(_128,_16)")
+    seen = [int(v) for t in range(copy.size) for v in copy.get_slice(t).partition_S(tile).numpy(copy=True).ravel()]
+    assert sorted(seen) == list(range(128 * 16))
+
+
+def test_ldmatrix_delivers_what_the_mma_wants() -> None:
+    mma = make_tiled_mma(atoms.mma["SM80_16x8x16_F32F16F16F32_TN"], Layout("(_2,_2,_1)"), (32, 32, 16))
+    copy = make_tiled_copy_A(atoms.copy["SM75_U32x4_LDSM_N"].atom("half_t"), mma)
+    tile = Layout("(_32,_16):(_16,_1)")
+    for t in range(mma.size):
+        wanted = mma.get_slice(t).partition_A(tile).numpy(copy=True).ravel(order="F")
+        got = copy.get_slice(t).partition_D(tile).numpy(copy=True).ravel(order="F")
+        np.testing.assert_array_equal(np.sort(wanted), np.sort(got))
+
+
+def test_bad_input() -> None:
+    atom = atoms.mma["SM80_16x8x16_F32F16F16F32_TN"]
+    ldsm = atoms.copy["SM75_U32x4_LDSM_N"]
+    mma = make_tiled_mma(atom)
+    for call, error, message in [
+        (lambda: make_tiled_mma("SM80"), OperandError, "must come from cute_py.atoms.mma"),
+        (lambda: make_tiled_mma(atom, (1, 1, 1, 1)), LayoutError, "rank 4"),
+        (lambda: make_tiled_mma(atom, None, (1, 2, 3, 4)), LayoutError, "4 elements"),
+        (lambda: make_tiled_mma(atom, 2.5), LayoutError, "atom_layout must be a Layout"),
+        (lambda: mma.get_slice(32), LayoutError, "no thread 32"),
+        (lambda: mma.get_slice(-1), LayoutError, "no thread -1"),
+        (lambda: mma.get_slice(0).partition_C(Layout(128)), LayoutError, "rank 1"),
+        (lambda: make_tiled_copy(ldsm, (32, 1)), OperandError, "give the atom an element type"),
+        (lambda: make_tiled_copy("ldmatrix", (32, 1)), OperandError, "must come from cute_py.atoms.copy"),
+        (
+            lambda: make_tiled_copy(ldsm.atom("half_t"), (16, 1), (1, 8)),
+            LayoutError,
+            "16 threads are no multiple of the 32",
+        ),
+        (lambda: make_tiled_copy(ldsm.atom("half_t"), (32, 1), (1, 2)), LayoutError, "val_layout more elements"),
+        (lambda: ldsm.atom(24), LayoutError, "neither divides|whole elements"),
+        (lambda: make_tiled_copy_A(ldsm.atom("half_t"), atom), OperandError, "mma must be a TiledMMA"),
+    ]:
+        with pytest.raises(error, match=message):
+            call()  # type: ignore[no-untyped-call]

@@ -1,0 +1,92 @@
+"""Bank conflicts against a count in plain Python, and the search for a swizzle."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+import pytest
+
+import cute_py.layout as cl
+from cute_py import LayoutError, OperandError, bank_conflicts, best_swizzle
+from cute_py.banks import wavefronts
+from cute_py.layout import Layout
+
+
+def count(addresses: list[int], width: int) -> int:
+    """The busiest bank of each part of a warp: the model without shared vectors."""
+    part = 32 // max(width // 4, 1)
+    total = 0
+    for first in range(0, len(addresses), part):
+        banks = defaultdict(set)
+        for address in addresses[first : first + part]:
+            for byte in range(address, address + width):
+                banks[byte // 4 % 32].add(byte // 4)
+        total += max(len(words) for words in banks.values())
+    return total
+
+
+@pytest.mark.parametrize("width", [1, 2, 4, 8, 16])
+def test_wavefronts(width: int, rng: np.random.Generator) -> None:
+    for _ in range(200):
+        where = (width * rng.integers(0, 4096 // width, 32)).tolist()
+        cost = wavefronts(where, width, is_write=True)
+        assert cost.wavefronts == count(where, width)
+        assert cost.ideal <= cost.wavefronts
+        assert cost.parts == max(width // 4, 1)
+
+
+def test_lanes_that_share_vectors_in_pairs_are_served_together() -> None:
+    lanes = np.arange(32)
+    for bit, parts in ((1, 2), (2, 2), (4, 4)):
+        shared = np.unique(lanes & ~bit, return_inverse=True)[1]
+        assert wavefronts(16 * shared, 16).wavefronts == parts
+        assert wavefronts(16 * shared, 16, is_write=True).wavefronts == 4
+
+
+@pytest.mark.parametrize(("stride", "expected"), [(1, 1), (2, 2), (3, 1), (4, 4), (8, 8), (16, 16), (32, 32), (33, 1)])
+def test_strided_columns(stride: int, expected: int) -> None:
+    cost = bank_conflicts(Layout(2048), Layout((32, 1), (stride, 0)), "float")
+    assert (cost.wavefronts, cost.conflicts) == (expected, expected - 1)
+
+
+def test_a_swizzle_is_found_for_the_textbook_tile() -> None:
+    tile = Layout("(_64,_64):(_64,_1)")
+    write = Layout("((_8,_16),(_8,_4)):((_512,_1),(_64,_16))")
+    read = Layout("(_32,(_8,_16)):(_1,(_64,_512))")
+    choice = best_swizzle(tile, "half_t", write, read, write_vector=8, read_vector=8)
+    assert str(choice.layout) == "Sw<3,3,3> o _0 o (_64,_64):(_64,_1)"
+    assert choice.write.conflicts == choice.read.conflicts == 0
+    assert choice.read == bank_conflicts(choice.layout, read, "half_t", vector=8)
+    plain = next(c for c in choice.candidates if c[0].bits == 0)
+    assert plain[2] == bank_conflicts(tile, read, "half_t", vector=8).wavefronts > choice.read.wavefronts
+    assert list(choice.candidates) == sorted(choice.candidates, key=lambda c: c[1] + c[2])
+
+
+def test_a_tile_that_needs_no_swizzle_gets_none() -> None:
+    threads = Layout((32, 1), (1, 0))
+    choice = best_swizzle(Layout(32), "float", threads, threads)
+    assert choice.swizzle.bits == 0
+    assert choice.layout == Layout(32)
+
+
+def test_bad_input() -> None:
+    tile, tv = Layout((32, 32)), Layout((32, 4))
+    for call, error, message in [
+        (lambda: wavefronts([0], 3), OperandError, "width must be"),
+        (lambda: wavefronts([2], 4), OperandError, "no multiple"),
+        (lambda: wavefronts(range(0, 132, 4), 4), OperandError, "33"),
+        (lambda: wavefronts([], 4), OperandError, "1 to 32"),
+        (lambda: bank_conflicts(tile, Layout(32), "float"), LayoutError, "rank 1"),
+        (lambda: bank_conflicts(tile, tv, "float", vector=3), LayoutError, "do not divide"),
+        (lambda: bank_conflicts(tile, tv, "float", vector=2), LayoutError, "no neighbours"),
+        (lambda: bank_conflicts(tile, 3.5, "float"), LayoutError, "tv must be a Layout"),
+        (lambda: bank_conflicts(tile, tv, "nonsense"), OperandError, "value_type"),
+        (
+            lambda: best_swizzle(cl.composition(cl.Swizzle(1, 0, 1), tile), "float", tv, tv),
+            LayoutError,
+            "swizzled already",
+        ),
+    ]:
+        with pytest.raises(error, match=message):
+            call()  # type: ignore[no-untyped-call]

@@ -1,0 +1,65 @@
+"""The layout engine against CuTe's own headers, to the character."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from judge import corners, tiled
+from judge.cases import Case, random_cases
+from judge.program import VALUES, printed, verdicts
+from judge.tiled import Print
+
+pytestmark = pytest.mark.compiler
+
+SEED = 20261120
+
+
+def judge(cases: list[Case], folder: Path, parts: int) -> None:
+    counts = Counter(case.operation for case in cases)
+    wrong = []
+    for case, (text, values) in zip(cases, verdicts(cases, folder, parts), strict=True):
+        if case.text != text or case.values(VALUES) != values:
+            wrong.append(f"{case.cpp}\n  CuTe    {text} {values[:16]}\n  cute_py {case.text} {case.values(16)}")
+    print(f"\njudge: {len(cases)} cases, {len(wrong)} mismatches: {dict(sorted(counts.items()))}")
+    assert not wrong, f"{len(wrong)} mismatches:\n" + "\n".join(wrong[:20])
+
+
+def test_random_cases(tmp_path: Path) -> None:
+    cases = random_cases(SEED)
+    assert len(cases) >= 5000
+    judge(cases, tmp_path, 4)
+
+
+def test_corner_cases(tmp_path: Path) -> None:
+    judge(corners.cases(), tmp_path, 2)
+
+
+@pytest.mark.parametrize(
+    "prints",
+    [tiled.mma_prints, tiled.copy_prints, tiled.config_prints, tiled.atom_prints, tiled.tutorial_prints],
+    ids=lambda f: f.__name__,
+)
+def test_what_cute_prints(prints: Callable[[], list[Print]], tmp_path: Path) -> None:
+    statements = prints()
+    wrong = []
+    for statement, text in zip(statements, printed(statements, tmp_path), strict=True):
+        if statement.text.rstrip("\n") != text.rstrip("\n"):
+            wrong.append(f"{statement.name}\n  CuTe    {text}\n  cute_py {statement.text}")
+    print(f"\njudge: {len(statements)} statements, {len(wrong)} mismatches")
+    assert not wrong, f"{len(wrong)} mismatches:\n" + "\n".join(wrong[:10])
+
+
+def test_the_judge_sees_a_mismatch(tmp_path: Path) -> None:
+    case = corners.cases()[0]
+    with pytest.raises(AssertionError, match="1 mismatches"):
+        judge([Case(case.operation, "Layout<_2,_3>{}", case.result)], tmp_path, 1)
+
+
+def test_a_judge_that_does_not_compile_is_a_failure(tmp_path: Path) -> None:
+    case = corners.cases()[0]
+    with pytest.raises(AssertionError, match="does not compile"):
+        judge([Case(case.operation, "no_such_function()", case.result)], tmp_path, 1)

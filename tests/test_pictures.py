@@ -1,0 +1,532 @@
+"""Pictures: they show what the layouts say, say what they leave out, and are what browsers and LaTeX accept."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from html.parser import HTMLParser
+from itertools import combinations, product
+from pathlib import Path
+
+import pytest
+
+from cute_py import LayoutError, _core, atoms
+from cute_py._core import Layout
+from cute_py._drawing import COLOURS, Cell, Panel, Picture, to_html, to_html_fragment, to_latex, to_svg
+from cute_py._pictures import (
+    picture_of_banks,
+    picture_of_copy,
+    picture_of_copy_atom,
+    picture_of_layout,
+    picture_of_mma,
+    picture_of_tv,
+)
+from cute_py.tiled import make_tiled_copy, make_tiled_mma
+from golden import make
+
+SVG = "{http://www.w3.org/2000/svg}"
+NASTY = "<b>&amp;\"'</b> ]]> \x01 \u2192 _ % $ # { } ~ ^ \\ \\end{document} @ ``"
+
+
+def nasty_picture() -> Picture:
+    cell = Cell(f"{NASTY}\n{NASTY}", 3, ((NASTY, NASTY), ("also", NASTY)))
+    return Picture(NASTY, (Panel(NASTY, ((cell, cell),), (NASTY,), (NASTY, "1")),), NASTY, (NASTY,))
+
+
+def cells_of(picture: Picture) -> list[Cell]:
+    return [cell for panel in picture.panels for row in panel.cells for cell in row]
+
+
+def numbers(text: str) -> list[int]:
+    """Read ``"0, 4, 8..15"``."""
+    ranges = [part.split("..") for part in text.split(", ")]
+    return [n for ends in ranges for n in range(int(ends[0]), int(ends[-1]) + 1)]
+
+
+def holders(cells: list[Cell]) -> dict[int, set[tuple[int, int]]]:
+    """Return the (thread, value) of each element, by what the cells say."""
+    result = {}
+    for cell in cells:
+        facts = dict(cell.facts)
+        index = next(int(value) for name, value in cell.facts if name.startswith("index"))
+        if "held as" in facts:
+            pairs = {(int(t), int(v)) for t, v in re.findall(r"T(\d+)V(\d+)", facts["held as"])}
+        elif "thread" in facts:
+            pairs = set(product(numbers(facts["thread"]), numbers(facts["value"])))
+        else:
+            pairs = set()
+        if pairs:
+            thread, value = min(pairs)
+            assert cell.text == f"T{thread}{'+' if len(pairs) > 1 else ''}\nV{value}"
+            assert cell.colour == thread
+            assert numbers(facts["warp"]) == sorted({t // 32 for t, _ in pairs})
+        else:
+            assert (cell.text, cell.colour) == ("", None)
+        assert index not in result
+        result[index] = pairs
+    return result
+
+
+def holders_by_layout(layout_tv: Layout, size: int) -> dict[int, set[tuple[int, int]]]:
+    result: dict[int, set[tuple[int, int]]] = {index: set() for index in range(size)}
+    for pair in product(range(_core.size(layout_tv, 0)), range(_core.size(layout_tv, 1))):
+        result[layout_tv(*pair)].add(pair)
+    return result
+
+
+# ---- What pictures show
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["(4,8)", "((2,2),(3,4)):((1,6),(2,12))", "7:3", "(3,2,2,(2,2)):(1,-3,6,(12,24))", "Sw<2,1,3> o _0 o (_8,_16):(_16,_1)", "(4,3):(0,0)"],
+)  # fmt: skip
+def test_layouts(text: str) -> None:
+    layout = _core.parse(text) if "o" in text else Layout(text)
+    picture = picture_of_layout(layout)
+    assert picture.title == str(layout)
+    assert picture.note == ""
+    cells = cells_of(picture)
+    assert len(cells) == layout.size
+    assert {dict(cell.facts)["1-D coordinate"] for cell in cells} == {str(i) for i in range(layout.size)}
+    for cell in cells:
+        facts = dict(cell.facts)
+        position = int(facts["1-D coordinate"])
+        assert cell.text == facts["index"] == str(layout(position))
+        assert cell.colour == layout(position)
+        assert facts["coordinate"] == _core.print_tiler(_core.idx2crd(position, layout.shape))
+
+
+def test_rows_columns_and_panels_are_the_modes() -> None:
+    picture = picture_of_layout(Layout("((2,2),3,2,2)"))
+    assert [panel.title for panel in picture.panels] == ["(_,_,0,0)", "(_,_,1,0)", "(_,_,0,1)", "(_,_,1,1)"]
+    assert picture.panels[0].row_labels == ("0", "1", "2", "3")
+    assert picture.panels[0].column_labels == ("0", "1", "2")
+    assert dict(picture.panels[1].cells[3][2].facts)["coordinate"] == "((1,1),2,1,0)"
+
+
+def test_coordinates_as_values() -> None:
+    picture = picture_of_layout(_core.make_identity_layout(((2, 2), 3)))
+    cell = picture.panels[0].cells[3][2]
+    assert cell.text == "((1,1),2)"
+    assert cell.colour == 4
+
+
+def test_banks_of_a_layout() -> None:
+    swizzled = _core.parse("Sw<3,3,3> o _0 o (_8,_64):(_64,_1)")
+    for cell in cells_of(picture_of_layout(swizzled, bank=16)):
+        facts = dict(cell.facts)
+        assert int(facts["bank"]) == int(facts["index"]) * 2 // 4 % 32
+        assert cell.colour == int(facts["bank"]) // 4
+    with pytest.raises(LayoutError, match="no banks"):
+        picture_of_layout(_core.make_identity_layout((2, 2)), bank=16)
+    with pytest.raises(LayoutError, match="no banks"):
+        picture_of_layout(Layout(4), bank=0)
+
+
+MMAS = [
+    "SM70_8x8x4_F32F16F16F32_NT",
+    "SM80_16x8x16_F32F16F16F32_TN",
+    "SM80_8x8x4_F64F64F64F64_TN",
+    "SM90_64x16x16_F32F16F16_RS<K,K>",
+]
+
+
+@pytest.mark.parametrize("name", MMAS)
+def test_mma_atoms(name: str) -> None:
+    atom = atoms.mma[name]
+    m, n, k = (int(extent) for extent in atom.shape_mnk)
+    a, b, c = atom._picture().panels
+    assert holders(cells_of(Picture("", (a,)))) == holders_by_layout(atom.layout_a_tv, m * k)
+    assert holders(cells_of(Picture("", (b,)))) == holders_by_layout(atom.layout_b_tv, n * k)
+    assert holders(cells_of(Picture("", (c,)))) == holders_by_layout(atom.layout_c_tv, m * n)
+    for i, j, p in ((0, 0, 0), (m - 1, 0, k - 1), (2, n - 1, 1)):
+        assert dict(a.cells[i][p].facts)["coordinate"] == f"A({i},{p})"
+        assert dict(b.cells[p][j].facts)["coordinate"] == f"B({j},{p})"
+        assert dict(c.cells[i][j].facts)["coordinate"] == f"C({i},{j})"
+        assert dict(b.cells[p][j].facts)["index in B"] == str(j + n * p)
+
+
+def test_tiled_mma_whose_threads_share_operands() -> None:
+    mma = make_tiled_mma(atoms.mma["SM80_16x8x16_F32F16F16F32_TN"], (2, 2, 1))
+    a, b, c = mma._picture().panels
+    for panel, layout_tv, size in ((a, mma.layout_a_tv, 512), (b, mma.layout_b_tv, 256), (c, mma.layout_c_tv, 512)):
+        assert holders(cells_of(Picture("", (panel,)))) == holders_by_layout(layout_tv, size)
+    assert a.cells[0][0].text == "T0+\nV0"
+    assert dict(a.cells[0][0].facts)["thread"] == "0, 64"
+
+
+@pytest.mark.parametrize("name", ["SM75_U32x4_LDSM_N", "SM75_U16x4_LDSM_T", "SM75_U32x1_LDSM_N", "SM90_U32x2_STSM_N"])
+@pytest.mark.parametrize("dtype", ["half_t", "uint8_t"])
+def test_copy_atoms(name: str, dtype: str) -> None:
+    try:
+        atom = atoms.copy[name].atom(dtype)
+    except LayoutError:
+        assert (name, dtype) == ("SM75_U16x4_LDSM_T", "uint8_t")
+        return
+    picture = atom._picture()
+    half = len(picture.panels) // 2
+    size = max(atom.val_layout_src.cosize, atom.val_layout_dst.cosize)
+    assert holders(cells_of(Picture("", picture.panels[:half]))) == holders_by_layout(atom.val_layout_src, size)
+    assert holders(cells_of(Picture("", picture.panels[half:]))) == holders_by_layout(atom.val_layout_dst, size)
+    for panel in picture.panels:
+        for label, row in zip(panel.row_labels, panel.cells, strict=True):
+            for column, cell in zip(panel.column_labels, row, strict=True):
+                assert dict(cell.facts)["index"] == str(int(label) + int(column))
+
+
+def test_ldmatrix_is_drawn_by_matrices() -> None:
+    picture = atoms.copy["SM75_U32x4_LDSM_N"].atom("half_t")._picture()
+    assert [panel.title for panel in picture.panels] == [
+        f"{side}, matrix {i}" for side in ("Source", "Destination") for i in range(4)
+    ]
+    source, destination = picture.panels[1], picture.panels[5]
+    assert [row[0].text for row in source.cells] == [f"T{8 + i}\nV0" for i in range(8)]
+    assert [cell.text for cell in destination.cells[1]] == [f"T{4 + i // 2}\nV{2 + i % 2}" for i in range(8)]
+
+
+@pytest.mark.parametrize("tile", [(4, 6), (24,), (4, 3, 2)])
+def test_tiles_of_any_rank(tile: tuple[int, ...]) -> None:
+    source, destination = Layout("(6,4):(4,1)"), Layout("(3,4):(1,6)")
+    panels = picture_of_copy("", tile, source, destination).panels
+    assert holders(cells_of(Picture("", panels[:1]))) == holders_by_layout(source, 24)
+    assert holders(cells_of(Picture("", panels[1:]))) == holders_by_layout(destination, 24)
+    assert picture_of_tv("", tile, source).panels[0].cells == panels[0].cells
+    assert len(panels[0].cells) == (tile[0] if len(tile) > 1 else 1)
+    if len(tile) == 3:
+        assert dict(panels[0].cells[1][5].facts)["coordinate"] == "(1,2,1)"
+
+
+def test_tiled_copy() -> None:
+    copy = make_tiled_copy(
+        atoms.copy["UniversalCopy<uint128_t>"].atom("half_t"), Layout("(8,4):(4,1)"), Layout("(1,8)")
+    )
+    source, destination = copy._picture().panels
+    assert holders(cells_of(Picture("", (source,)))) == holders_by_layout(copy.layout_src_tv, 256)
+    assert holders(cells_of(Picture("", (destination,)))) == holders_by_layout(copy.layout_dst_tv, 256)
+
+
+def test_elements_held_in_different_ways_list_the_pairs() -> None:
+    layout_tv = Layout("(2,2):(1,1)")
+    picture = picture_of_tv("", (2, 2), layout_tv)
+    assert holders(cells_of(picture)) == holders_by_layout(layout_tv, 4)
+    assert dict(picture.panels[0].cells[1][0].facts)["held as"] == "T0V1, T1V0"
+    assert any(line.startswith("White") for line in picture.legend)
+
+
+def test_what_lies_outside_of_the_tile_is_said() -> None:
+    assert (
+        picture_of_tv("", (2, 2), Layout("(4,2):(1,4)")).note
+        == "4 (thread,value) of the tile lie outside of it and are not shown"
+    )
+
+
+def test_banks_and_wavefronts() -> None:
+    plain, swizzled = Layout("(_8,_64):(_64,_1)"), _core.parse("Sw<3,3,3> o _0 o (_8,_64):(_64,_1)")
+    for layout, wavefronts in ((plain, 8), (swizzled, 1)):
+        picture = picture_of_banks(layout, 16, [[(t, layout(t, 0), 8) for t in range(8)]])
+        assert picture.note == f"{wavefronts} wavefront{'s' if wavefronts > 1 else ''} in 1 phase"
+        assert len(picture.panels[0].cells) == 8
+        touched = {
+            (int(facts["thread"]), int(facts["byte"]))
+            for facts in (dict(c.facts) for c in cells_of(picture))
+            if "thread" in facts
+        }
+        assert touched == {(t, 2 * layout(t, 0) + 4 * word) for t in range(8) for word in range(4)}
+        assert {cell.colour for cell in cells_of(picture)} == {None, wavefronts - 1}
+    broadcast = picture_of_banks(plain, 16, [[(t, 1, 1) for t in range(32)], [(0, 0, 2), (1, 64, 2)]])
+    assert broadcast.panels[0].cells[0][0].text == "T0\n+31"
+    assert broadcast.note == "3 wavefronts in 2 phases"
+    with pytest.raises(LayoutError, match="cannot access"):
+        picture_of_banks(plain, 16, [[(0, -1, 1)]])
+    with pytest.raises(LayoutError, match="0 phases"):
+        picture_of_banks(plain, 16, [])
+
+
+# ---- What is cut
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ("(65,2)", "rows 0..63 of 65 shown"),
+        ("161", "columns 0..159 of 161 shown"),
+        ("(1000000,1000000)", "rows 0..63 of 1000000 shown; columns 0..159 of 1000000 shown"),
+        ("(64,100,3)", "panels 0..1 of 3 shown"),
+        ("(1,1,65)", "panels 0..63 of 65 shown"),
+    ],
+)
+def test_large_layouts(text: str, note: str) -> None:
+    picture = picture_of_layout(Layout(text))
+    assert picture.note == note
+    assert len(cells_of(picture)) <= 16384
+    for draw in (to_svg, to_html, to_html_fragment, to_latex):
+        assert note in re.sub(r"\s+", " ", re.sub(r"<[^>]*>|\\node.*?\{|\};", " ", draw(picture)))
+
+
+def test_large_tiles() -> None:
+    atom = atoms.mma["SM90_64x256x32_F32E4M3E4M3_SS_TN"]
+    picture = picture_of_mma("", atom.shape_mnk, atom.layout_a_tv, atom.layout_b_tv, atom.layout_c_tv)
+    a, b, c = picture.panels
+    assert picture.note == f"n 0..{len(c.cells[0]) - 1} of 256 shown"
+    assert 16000 < len(cells_of(picture)) <= 16384
+    assert (len(a.cells), len(a.cells[0]), len(b.cells), len(b.cells[0])) == (64, 32, 32, len(c.cells[0]))
+    assert dict(a.cells[0][0].facts)["thread"] == "0..127"
+
+    tile = Layout("(128,256)")
+    assert picture_of_tv("", (128, 256), tile).note == "rows 0..63 of 128 shown; columns 0..159 of 256 shown"
+    copy = picture_of_copy("", (128, 256), tile, tile)
+    assert copy.note == "rows 0..63 of 128 shown; columns 0..127 of 256 shown"
+    assert len(cells_of(copy)) == 16384
+    assert (
+        picture_of_copy_atom("", Layout("(32,256):(256,1)"), Layout("(32,256):(1,32)")).note
+        == "rows 0..63 of 128 shown"
+    )
+    banks = picture_of_banks(Layout(1 << 16), 32, [[(0, 0, 1)]] * 9)
+    assert banks.note == "9 wavefronts in 9 phases; lines 0..63 of 2048 shown; phases 0..7 of 9 shown"
+    with pytest.raises(LayoutError, match="4194304 at most"):
+        picture_of_tv("", (1 << 20, 1 << 20), Layout("(1048576,1048576)"))
+
+
+# ---- How it is drawn
+
+
+@pytest.mark.parametrize("name", make.FILES)
+def test_golden_files(name: str) -> None:
+    assert make.golden(name) == (make.HERE / name).read_text(encoding="utf-8"), f"meant? run {make.HERE / 'make.py'}"
+
+
+def test_every_process_draws_the_same() -> None:
+    script = (
+        "import sys; sys.path.insert(0, 'tests'); from golden import make; print([make.golden(n) for n in make.FILES])"
+    )
+    root = Path(__file__).parents[1]
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", script], env={"PYTHONHASHSEED": seed}, cwd=root, capture_output=True, check=True
+        )
+        for seed in ("1", "2")
+    ]
+    assert runs[0].stdout == runs[1].stdout
+
+
+def luminance(colour: str) -> float:
+    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_colours_can_be_told_apart_and_read() -> None:
+    assert len(COLOURS) == len(set(COLOURS)) == 8
+    assert all((luminance(colour) + 0.05) / 0.05 >= 4.5 for colour in (*COLOURS, "#ffffff"))
+    lightness = [116 * luminance(colour) ** (1 / 3) - 16 for colour in COLOURS]
+    assert all(abs(a - b) >= 3.5 for a, b in combinations(lightness, 2))
+
+
+def rectangles(svg: str) -> list[tuple[ElementTree.Element, tuple[int, int, int]]]:
+    cells = ElementTree.fromstring(svg).findall(f".//{SVG}g[@data-columns]/{SVG}g")
+    return [(cell, tuple(int(cell.find(f"{SVG}rect").get(key)) for key in ("x", "y", "width"))) for cell in cells]  # type: ignore[union-attr,arg-type,misc]
+
+
+@pytest.mark.parametrize("picture", [make.mma, make.coordinates, make.panels, make.ldmatrix, make.banks, nasty_picture])
+def test_svg_has_room_for_everything(picture: object) -> None:
+    drawn = to_svg(picture())  # type: ignore[operator]
+    root = ElementTree.fromstring(drawn)
+    width, height = int(root.get("width", "")), int(root.get("height", ""))
+    sizes = {float(group.get("font-size", "11")) for group in root.findall(f".//{SVG}g[@data-columns]")}
+    places = set()
+    for cell, (x, y, side) in rectangles(drawn):
+        assert 0 <= x <= x + side <= width
+        assert 0 <= y <= y + side <= height
+        places.add((x, y))
+        for text in cell.findall(f"{SVG}text"):
+            assert len(text.text or "") * max(sizes) * 0.61 <= side
+            assert y + 8 < int(text.get("y", "")) < y + side
+    assert len(places) == len(cells_of(picture()))  # type: ignore[operator]
+    side = rectangles(drawn)[0][1][2]
+    for (ax, ay), (bx, by) in combinations(sorted(places), 2):
+        assert abs(ax - bx) >= side or abs(ay - by) >= side
+
+
+def test_operands_of_an_mma_line_up() -> None:
+    picture = make.mma()
+    at = {
+        dict(cell.facts)["coordinate"]: place
+        for cell, place in zip(cells_of(picture), (p for _, p in rectangles(to_svg(picture))), strict=True)
+    }
+    for m, n, k in product(range(8), range(8), range(4)):
+        assert at[f"A({m},{k})"][1] == at[f"C({m},{n})"][1]
+        assert at[f"B({n},{k})"][0] == at[f"C({m},{n})"][0]
+        assert at[f"A({m},{k})"][0] < at[f"C({m},{n})"][0]
+        assert at[f"B({n},{k})"][1] < at[f"C({m},{n})"][1]
+
+
+def test_tooltips_are_the_facts() -> None:
+    picture = make.mma()
+    for cell, (element, _) in zip(cells_of(picture), rectangles(to_svg(picture)), strict=True):
+        assert element.findtext(f"{SVG}title") == "\n".join(f"{name}: {value}" for name, value in cell.facts)
+        assert [text.text for text in element.findall(f"{SVG}text")] == cell.text.split("\n")
+
+
+def test_any_text_is_escaped() -> None:
+    picture = nasty_picture()
+    texts = [text.text for text in ElementTree.fromstring(to_svg(picture)).iter(f"{SVG}text")]
+    assert NASTY.replace("\x01", "\\x01") in texts
+    for page in (to_svg(picture), to_html(picture), to_html_fragment(picture)):
+        assert "<b>" not in page
+        assert "\x01" not in page
+    body = to_latex(picture).split(r"\begin{document}", 1)[1]
+    assert body.count(r"\end{document}") == 1
+    assert r"\char92{}end\char123{}document\char125{}" in body
+    assert body.isascii()
+
+
+def test_pages_need_nothing_from_outside() -> None:
+    picture = make.mma()
+    for page in (to_svg(picture), to_html(picture), to_html_fragment(picture)):
+        assert re.findall(r"https?://[^\"]*", page) == ["http://www.w3.org/2000/svg"]
+        assert not re.search(r"\bsrc=|\bhref=|url\(|@import", page)
+    fragment = to_html_fragment(picture)
+    assert not re.search(r"\bid=|<script|<style|\bclass=", fragment)
+
+
+def test_the_page_offers_the_facts_that_cells_share() -> None:
+    offered = re.findall(r'name="fact" value="([^"]*)"( checked)?', to_html(make.mma()))
+    assert offered == [("m", ""), ("k", ""), ("thread", " checked"), ("warp", ""), ("value", ""), ("n", "")]
+    assert "<fieldset" not in to_html(picture_of_layout(Layout("(2,3)")))
+
+
+def test_objects_draw_themselves() -> None:
+    atom = atoms.mma["SM80_8x8x4_F64F64F64F64_TN"]
+    assert atom.to_svg() == atom._repr_svg_() == to_svg(make.mma())
+    assert atom._repr_html_() == to_html_fragment(make.mma())
+    assert atom.to_latex() == to_latex(make.mma())
+    assert atom.to_html() == to_html(make.mma())
+
+
+# ---- What other programs make of it
+
+
+def tool(name: str) -> str:
+    path = shutil.which(name)
+    if path is None:
+        pytest.skip(f"there is no {name}")
+    return path
+
+
+@pytest.mark.tools
+@pytest.mark.parametrize("picture", [make.mma, make.coordinates, make.ldmatrix, make.banks, nasty_picture])
+def test_pdflatex_compiles_it(picture: object, tmp_path: Path) -> None:
+    (tmp_path / "picture.tex").write_text(to_latex(picture()))  # type: ignore[operator]
+    run = subprocess.run(
+        [tool("pdflatex"), "-interaction=nonstopmode", "-halt-on-error", "picture.tex"],
+        cwd=tmp_path, capture_output=True, text=True,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stdout[-2000:]
+    log = (tmp_path / "picture.log").read_text(errors="replace")
+    assert "(1 page," in log
+    assert not re.search(r"Overfull|Underfull|Warning", log)
+
+
+class Page(HTMLParser):
+    """The facts that the panel shows, and the tooltips of the cells that are highlighted."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.texts: dict[str, list[str]] = {"dt": [], "dd": []}
+        self.same: list[str] = []
+        self._within = ""
+        self._is_same = False
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        if tag == "g":
+            self._is_same = "same" in (dict(attributes).get("class") or "").split()
+        self._within = tag
+
+    def handle_endtag(self, tag: str) -> None:
+        self._within = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._within in self.texts:
+            self.texts[self._within].append(data)
+        if self._within == "title" and self._is_same:
+            self.same.append(data)
+
+    @property
+    def facts(self) -> dict[str, str]:
+        return dict(zip(self.texts["dt"], self.texts["dd"], strict=True))
+
+
+def in_browser(picture: Picture, script: str, folder: Path) -> Page:
+    page = folder / "page.html"
+    find = 'const find = text => cells.find(cell => cell.querySelector("title").textContent.includes(text));'
+    page.write_text(to_html(picture).replace("</body>", f"<script>{find}{script}</script></body>"), encoding="utf-8")
+    run = subprocess.run(
+        [tool("chromium"), "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}",
+         "--virtual-time-budget=1000", "--dump-dom", page.as_uri()],
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr[-2000:]
+    return Page(run.stdout)
+
+
+@pytest.fixture(scope="module")
+def warp_mma() -> Picture:
+    return atoms.mma["SM80_16x8x16_F32F16F16F32_TN"]._picture()
+
+
+@pytest.mark.tools
+def test_hovering_a_cell_tells_its_facts(warp_mma: Picture, tmp_path: Path) -> None:
+    page = in_browser(
+        warp_mma, 'find("C(9,3)").dispatchEvent(new MouseEvent("mouseover", { bubbles: true }));', tmp_path
+    )
+    cell = warp_mma.panels[2].cells[9][3]
+    assert page.facts == dict(cell.facts)
+    thread, value = int(page.facts["thread"]), int(page.facts["value"])
+    assert atoms.mma["SM80_16x8x16_F32F16F16F32_TN"].layout_c_tv(thread, value) == 9 + 16 * 3
+    held = [
+        "\n".join(f"{n}: {v}" for n, v in c.facts) for c in cells_of(warp_mma) if ("thread", str(thread)) in c.facts
+    ]
+    assert len(held) == 8 + 4 + 4
+    assert sorted(page.same) == sorted(held)
+
+
+@pytest.mark.tools
+def test_another_fact_can_be_highlighted(warp_mma: Picture, tmp_path: Path) -> None:
+    script = 'find("A(2,5)").focus(); document.querySelector("input[value=k]").click();'
+    page = in_browser(warp_mma, script, tmp_path)
+    assert page.facts["coordinate"] == "A(2,5)"
+    assert len(page.same) == 16 + 8
+    assert all("\nk: 5\n" in title for title in page.same)
+
+
+@pytest.mark.tools
+def test_arrow_keys_move_the_focus(warp_mma: Picture, tmp_path: Path) -> None:
+    script = """
+    find("A(0,0)").focus();
+    for (const key of ["ArrowDown", "ArrowRight", "ArrowRight", "ArrowLeft", "ArrowUp", "ArrowUp", "ArrowDown"]) {
+      document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+    }"""
+    assert in_browser(warp_mma, script, tmp_path).facts["coordinate"] == "A(1,1)"
+
+
+@pytest.mark.tools
+def test_ranges_of_threads_are_highlighted_one_by_one(tmp_path: Path) -> None:
+    picture = picture_of_tv("", (4, 2), Layout("(4,(4,2)):(0,(1,4))"))
+    assert dict(cells_of(picture)[0].facts)["thread"] == "0..3"
+    mixed = Cell("", 0, (("thread", "2"),))
+    both = Picture("", (*picture.panels, Panel("", ((mixed,),), (), (), 1, 0)), highlight="thread")
+    page = in_browser(both, 'cells.at(-1).dispatchEvent(new MouseEvent("mouseover", { bubbles: true }));', tmp_path)
+    assert len(page.same) == 9
+
+
+@pytest.mark.tools
+def test_nasty_text_reaches_the_panel(tmp_path: Path) -> None:
+    page = in_browser(
+        nasty_picture(), 'cells[0].dispatchEvent(new MouseEvent("mouseover", { bubbles: true }));', tmp_path
+    )
+    assert page.facts["also"] == NASTY.replace("\x01", "\\x01")

@@ -1,0 +1,557 @@
+"""Tensors: arrays and coordinates seen through layouts agree with NumPy's own indexing."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cute_py.layout as cl
+from cute_py import LayoutError, OperandError
+from cute_py.layout import Layout, LayoutRight, Swizzle
+from cute_py.tensor import (
+    Tensor,
+    copy,
+    local_partition,
+    local_tile,
+    make_identity_tensor,
+    make_tensor,
+    make_tensor_like,
+)
+
+ARRAYS: dict[str, Callable[[], np.ndarray[Any, Any]]] = {
+    "C order": lambda: np.arange(24.0).reshape(4, 6),
+    "F order": lambda: np.asfortranarray(np.arange(24.0).reshape(4, 6)),
+    "vector": lambda: np.arange(5),
+    "three axes": lambda: np.arange(24).reshape(2, 3, 4),
+    "axes swapped": lambda: np.arange(24).reshape(2, 3, 4).transpose(2, 0, 1),
+    "backwards": lambda: np.arange(24.0).reshape(4, 6)[::-1],
+    "backwards twice": lambda: np.arange(24.0).reshape(4, 6)[::-1, ::-2],
+    "every other": lambda: np.arange(48.0).reshape(8, 6)[::2, 1::2],
+    "padded": lambda: np.arange(64.0).reshape(8, 8)[:6, :5],
+    "broadcast": lambda: np.broadcast_to(np.arange(4.0), (3, 4)),
+    "broadcast columns": lambda: np.broadcast_to(np.arange(4.0)[:, None], (4, 3)),
+    "one element": lambda: np.full((1, 1), 7.0),
+    "float16": lambda: np.arange(12, dtype="f2").reshape(3, 4),
+    "float32": lambda: np.arange(12, dtype="f4").reshape(3, 4),
+    "int8": lambda: np.arange(12, dtype="i1").reshape(3, 4),
+    "uint64": lambda: np.arange(12, dtype="u8").reshape(3, 4) + 2**63,
+    "bool": lambda: np.eye(3, 4, dtype=bool),
+    "complex64": lambda: (np.arange(12) * (1 + 2j)).astype("c8").reshape(3, 4),
+    "complex128": lambda: (np.arange(12) * (1 + 2j)).reshape(3, 4),
+    "big endian": lambda: np.arange(12, dtype=">f4").reshape(3, 4),
+    "a field": lambda: np.array([(1, 2.0), (3, 4.0)], [("x", "f8"), ("y", "f8")])["y"],
+}
+WRITABLE = [name for name in ARRAYS if not name.startswith("broadcast")]
+
+
+def every(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
+    return list(itertools.product(*map(range, shape)))
+
+
+# ---- Elements
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_elements(name: str) -> None:
+    array = ARRAYS[name]()
+    tensor = make_tensor(array)
+    assert tensor.source is array
+    assert tensor.dtype == array.dtype
+    assert tensor.shape == array.shape
+    assert tensor.stride == tuple(s // array.itemsize for s in array.strides)
+    assert (tensor.rank, tensor.size) == (array.ndim, array.size)
+    for index in every(array.shape):
+        assert tensor(*index) == tensor[index] == array[index]
+        assert type(tensor[index]) is type(array[index])
+    assert [tensor(i) for i in range(tensor.size)] == array.ravel(order="F").tolist()
+
+
+@pytest.mark.parametrize("name", WRITABLE)
+def test_assignment(name: str) -> None:
+    array, expected = ARRAYS[name](), ARRAYS[name]()
+    tensor = make_tensor(array)
+    for number, index in enumerate(every(array.shape)):
+        tensor[index] = number % 2
+        expected[index] = number % 2
+        assert (array == expected).all()
+
+
+def test_an_array_without_axes_is_one_element() -> None:
+    array = np.array(3.0)
+    tensor = make_tensor(array)
+    assert (tensor(0), tensor.size) == (3.0, 1)
+    tensor[0] = 5
+    assert array == 5
+    assert np.shares_memory(tensor.numpy(), array)
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_numpy_gives_the_same_view(name: str) -> None:
+    array = ARRAYS[name]()
+    view = make_tensor(array).numpy()
+    assert view.shape == array.shape
+    assert view.dtype == array.dtype
+    assert (view == array).all()
+    assert np.shares_memory(view, array)
+    assert view.flags.writeable == array.flags.writeable
+    assert (np.asarray(make_tensor(array)) == array).all()
+    copied = make_tensor(array).numpy(copy=True)
+    assert (copied == array).all()
+    assert not np.shares_memory(copied, array)
+
+
+@pytest.mark.parametrize("name", ["broadcast", "read-only"])
+def test_read_only_arrays_stay_so(name: str) -> None:
+    array = np.arange(12.0).reshape(3, 4) if name == "read-only" else ARRAYS[name]()
+    array.flags.writeable = False
+    tensor, before = make_tensor(array), array.copy()
+    for assign in (lambda: tensor.__setitem__((0, 0), 9.0), lambda: tensor.__setitem__((None, 0), 9.0)):
+        with pytest.raises(OperandError, match="read-only"):
+            assign()
+    with pytest.raises(OperandError, match="read-only"):
+        copy(make_tensor(np.ones(array.size)), tensor)
+    assert not tensor.numpy().flags.writeable
+    assert not tensor(None, 0).numpy().flags.writeable
+    assert (array == before).all()
+
+
+def test_the_array_is_kept_alive() -> None:
+    tensor = make_tensor(np.arange(1000.0))(None)
+    view = make_tensor(np.arange(1000.0)).numpy()
+    junk = [np.ones(1000) for _ in range(50)]
+    assert [tensor(i) for i in range(1000)] == list(range(1000))
+    assert view.tolist() == list(range(1000))
+    del junk
+
+
+@pytest.mark.parametrize(
+    "coord",
+    [4, -1, (0, 6), (4, 0), (-1, 0), (0,), (0, 0, 0), ((0, 0), 0), 1.5, "x", "(0,0)", True, (0, 1.5), object(), slice(0, 2),
+     (slice(None), 0), (0, "x"), {}, (Layout(4), 0), ...],
+    ids=str,
+)  # fmt: skip
+def test_coordinates_outside_of_the_tensor(coord: Any) -> None:
+    tensor = make_tensor(np.arange(4)) if isinstance(coord, int) else make_tensor(np.arange(24.0).reshape(4, 6))
+    with pytest.raises(LayoutError, match="coord"):
+        tensor[coord]
+    with pytest.raises(LayoutError, match="coord"):
+        tensor[coord] = 1
+
+
+@pytest.mark.parametrize(
+    "coord", [(None, 6), (None, -1), (None, (0, 0)), (None, 0, 0), (None, 1.5), (4, None)], ids=str
+)
+def test_slices_outside_of_the_tensor(coord: Any) -> None:
+    tensor = make_tensor(np.arange(24.0).reshape(4, 6))
+    with pytest.raises(LayoutError, match="coord"):
+        tensor[coord]
+    swizzled = make_tensor(np.arange(32.0), cl.composition(Swizzle(1, 1, 2), Layout((4, 6))))
+    with pytest.raises(LayoutError, match="coord"):
+        swizzled[coord]
+
+
+def test_a_tensor_can_be_iterated_over_or_says_that_it_cannot() -> None:
+    try:
+        elements = iter(make_tensor(np.arange(4)))
+    except TypeError:
+        return
+    assert list(elements) == [0, 1, 2, 3]
+
+
+# ---- Slices
+
+
+@pytest.mark.parametrize("name", ["C order", "F order", "backwards twice", "padded", "every other"])
+def test_slices(name: str) -> None:
+    array = ARRAYS[name]()
+    tensor = make_tensor(array)
+    for i in range(array.shape[0]):
+        assert (tensor(i, None).numpy() == array[i]).all()
+        assert np.shares_memory(tensor(i, None).numpy(), array)
+    for j in range(array.shape[1]):
+        assert (tensor[None, j].numpy() == array[:, j]).all()
+    assert (tensor(None, None).numpy() == array).all()
+    assert (tensor(None).numpy() == array).all()
+    assert isinstance(tensor(None, 0), Tensor)
+
+
+def test_slices_of_slices() -> None:
+    array = np.arange(120).reshape(4, 5, 6)
+    tensor = make_tensor(array)
+    assert (tensor(None, 2, None)(1, None).numpy() == array[1, 2]).all()
+    assert tensor(None, 2, None)(1, None)(3) == array[1, 2, 3]
+
+
+def test_assignment_to_slices() -> None:
+    array = np.zeros((4, 6))
+    tensor = make_tensor(array)
+    tensor[None, 2] = 5
+    tensor[1, None] = make_tensor(np.arange(6.0))
+    expected = np.zeros((4, 6))
+    expected[:, 2] = 5
+    expected[1] = np.arange(6.0)
+    assert (array == expected).all()
+    with pytest.raises(LayoutError, match=r"copy: .*6 elements.* 4"):
+        tensor[None, 0] = make_tensor(np.arange(6.0))
+
+
+def test_hierarchical_coordinates() -> None:
+    array = np.arange(24)
+    tensor = make_tensor(array, "((2,2),(3,2)):((1,4),(8,2))")
+    for (a, b), (c, d) in itertools.product(every((2, 2)), every((3, 2))):
+        expected = array[a + 4 * b + 8 * c + 2 * d]
+        assert tensor((a, b), (c, d)) == expected
+        assert tensor(a + 2 * b, c + 3 * d) == expected
+        assert tensor(a + 2 * b + 4 * (c + 3 * d)) == expected
+        assert tensor((None, b), (c, None))(a, d) == expected
+        assert tensor((None, b), c + 3 * d)(a) == expected
+
+
+# ---- Layouts over arrays
+
+
+def test_a_layout_counts_from_the_first_element() -> None:
+    array = np.arange(24.0)
+    tensor = make_tensor(array, Layout((4, 6), LayoutRight))
+    assert (tensor.numpy() == array.reshape(4, 6)).all()
+    assert (make_tensor(array, (4, 6)).numpy() == array.reshape(4, 6, order="F")).all()
+    assert (make_tensor(array, "(4,6):(6,1)").numpy() == array.reshape(4, 6)).all()
+    assert (make_tensor(array, shape=(4, 6), stride=(6, 1)).numpy() == array.reshape(4, 6)).all()
+    assert make_tensor(array[::-1], Layout(24, -1))(5) == array[::-1][5]
+
+
+@pytest.mark.parametrize(
+    ("array", "layout"),
+    [
+        (np.zeros(24), Layout(25)),
+        (np.zeros(24), Layout((4, 6), (7, 1))),
+        (np.zeros(24), Layout(2, -1)),
+        (np.zeros(24), Layout(3, 12)),
+        (np.zeros(24)[::-1], Layout(24)),
+        (np.zeros((4, 6))[:3], Layout((4, 6), (6, 1))),
+        (np.zeros(70_000), cl.composition(Swizzle(1, 4, 3), Layout(140_000))),
+        (np.zeros(70_000), cl.make_composed_layout(Layout(140_000), 0, Layout(140_000))),
+        (np.zeros(22), cl.composition(Swizzle(2, 0, 3), Layout(22))),
+        (np.zeros(24), cl.make_composed_layout(Layout(24, -1), 0, Layout(24))),
+        (np.zeros(4), cl.make_identity_layout((2, 2))),
+        (np.zeros(4), cl.make_composed_layout(cl.make_identity_layout((2, 2)), 0, Layout(4))),
+    ],
+    ids=lambda value: str(value) if isinstance(value, (Layout, cl.ComposedLayout)) else f"{value.size}",
+)  # fmt: skip
+def test_layouts_that_leave_the_array(array: Any, layout: Any) -> None:
+    with pytest.raises(LayoutError, match=r"tensor: .*array"):
+        make_tensor(array, layout)
+
+
+@pytest.mark.parametrize("outer", [Swizzle(1, 1, 2), None], ids=str)
+def test_algebra_does_not_leave_the_array(outer: Any) -> None:
+    layout = Layout(64) if outer is None else cl.composition(outer, Layout(64))
+    tensor = make_tensor(np.arange(64.0), layout)
+    for leave in (
+        lambda: cl.composition(tensor, Layout(100_000)),
+        lambda: tensor.compose(Layout(2, 64)),
+        lambda: tensor.with_layout(cl.make_composed_layout(Swizzle(1, 1, 2), 64, Layout(64))),
+        lambda: cl.logical_product(tensor, 2),
+        lambda: cl.append(tensor, 2, Layout(2, 64)),
+        lambda: cl.downcast(tensor, 2),
+    ):
+        with pytest.raises(LayoutError):
+            leave()
+
+
+def test_wrong_arguments_of_make_tensor() -> None:
+    array = np.zeros(4)
+    for value in ([1, 2], 5, None, 1.5, object(), {}, "4.5"):
+        with pytest.raises((OperandError, LayoutError), match=r"make_tensor|cannot read"):
+            make_tensor(value)
+    for layout in (1.5, object(), {}, True, "x", (0, 4), ((),)):
+        with pytest.raises(LayoutError):
+            make_tensor(array, layout)
+    with pytest.raises(LayoutError, match="not both"):
+        make_tensor(array, Layout(4), shape=4)
+    with pytest.raises(LayoutError, match="one layout"):
+        make_tensor(Layout(4), Layout(4))
+    with pytest.raises(LayoutError, match=r"make_tensor: .*stride"):
+        make_tensor(array, stride=(2,))
+    with pytest.raises(LayoutError, match="no elements"):
+        make_tensor(np.zeros((4, 0)))
+    with pytest.raises(OperandError, match="no multiples of its 8 bytes"):
+        make_tensor(np.zeros(4, [("x", "i4"), ("y", "f8")])["y"])
+    with pytest.raises((OperandError, LayoutError)):
+        make_tensor(np.zeros(4, np.dtype([])))
+
+
+def test_a_layout_alone_counts() -> None:
+    tensor = make_tensor(Layout((4, 6), LayoutRight))
+    assert tensor.numpy().tolist() == np.arange(24).reshape(4, 6).tolist()
+    assert tensor.dtype is None
+    assert tensor.source is None
+    assert tensor(1, None)(2) == 8
+    assert make_tensor("(4,6):(6,1)").layout == tensor.layout
+    assert make_tensor("4").size == 4
+    with pytest.raises(OperandError, match="cannot be assigned"):
+        tensor[0, 0] = 1
+
+
+# ---- Views
+
+
+def test_a_mode_without_one_stride_is_no_axis() -> None:
+    array = np.arange(24)
+    tensor = make_tensor(array, "((2,2),3):((1,4),8)")
+    with pytest.raises(
+        LayoutError, match=r"mode 0, \(2,2\):\(1,4\); next: numpy\(flat_modes=True\).*numpy\(copy=True\)"
+    ):
+        tensor.numpy()
+    flat = tensor.numpy(flat_modes=True)
+    assert flat.shape == (2, 2, 3)
+    assert np.shares_memory(flat, array)
+    for (a, b), c in itertools.product(every((2, 2)), range(3)):
+        assert flat[a, b, c] == tensor((a, b), c)
+    copied = tensor.numpy(copy=True)
+    assert copied.tolist() == [[tensor(i, j) for j in range(3)] for i in range(4)]
+    flat[1, 1, 2] = -1
+    assert array[21] == -1
+
+
+def test_a_mode_that_coalesces_is_an_axis() -> None:
+    array = np.arange(24)
+    view = make_tensor(array, "((2,2),(3,1)):((1,2),(4,5))").numpy()
+    assert (view == array[:12].reshape(4, 3, order="F")).all()
+    assert np.shares_memory(view, array)
+
+
+def test_a_swizzled_tensor_has_no_view() -> None:
+    array = np.arange(32.0)
+    layout = cl.composition(Swizzle(1, 1, 2), Layout((4, 8)))
+    tensor = make_tensor(array, layout)
+    with pytest.raises(LayoutError, match=r"swizzled.*numpy\(copy=True\)"):
+        tensor.numpy()
+    assert tensor.numpy(copy=True).tolist() == [[array[layout(i, j)] for j in range(8)] for i in range(4)]
+    with pytest.raises(LayoutError, match="no strides"):
+        tensor.stride  # noqa: B018
+    for i in range(4):
+        for j in range(8):
+            assert tensor(i, j) == tensor(i, None)(j) == tensor(None, j)(i) == array[layout(i, j)]
+
+
+# ---- Tiles and partitions
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_local_tile(order: Any) -> None:
+    array = np.arange(96.0).reshape(8, 12, order=order)
+    tensor = make_tensor(array)
+    blocks = array.reshape(2, 4, 4, 3).transpose(0, 2, 1, 3)
+    for i, j in every((2, 4)):
+        tile = local_tile(tensor, (4, 3), (i, j))
+        assert (tile.numpy() == blocks[i, j]).all()
+        assert np.shares_memory(tile.numpy(), array)
+    for i in range(2):
+        tiles = local_tile(tensor, (4, 3), (i, None))
+        assert tiles.shape == (4, 3, 4)
+        assert (tiles.numpy() == blocks[i].transpose(1, 2, 0)).all()
+        assert local_tile(tensor, (4, 3), (i,)).layout == tiles.layout
+    assert (local_tile(tensor, (4, 3), 5).numpy() == blocks[1, 2]).all()
+    projected = local_tile(tensor, (4, 99, 3), (1, 7, None), (1, None, 1))
+    assert (projected.numpy() == blocks[1].transpose(1, 2, 0)).all()
+
+
+@pytest.mark.parametrize("threads", [Layout((2, 3)), Layout((2, 3), LayoutRight), (2, 3)], ids=str)
+def test_local_partition(threads: Any) -> None:
+    array = np.arange(96.0).reshape(8, 12)
+    layout = threads if isinstance(threads, Layout) else Layout(threads)
+    for i, j in every((2, 3)):
+        part = local_partition(make_tensor(array), threads, layout(i, j))
+        assert (part.numpy() == array[i::2, j::3]).all()
+        assert np.shares_memory(part.numpy(), array)
+    for thread in (-1, 6, 1.5, "x", None, True):
+        with pytest.raises(LayoutError, match="local_partition"):
+            local_partition(make_tensor(array), threads, thread)
+
+
+def test_zipped_divide_of_a_tensor() -> None:
+    array = np.arange(96.0).reshape(8, 12)
+    tensor = make_tensor(array)
+    divided = cl.zipped_divide(tensor, (4, 3))
+    assert isinstance(divided, Tensor)
+    for (a, b), (i, j) in itertools.product(every((4, 3)), every((2, 4))):
+        assert divided((a, b), (i, j)) == array[4 * i + a, 3 * j + b]
+    flat = cl.flat_divide(tensor, (4, 3)).numpy()
+    assert (flat == array.reshape(2, 4, 4, 3).transpose(1, 3, 0, 2)).all()
+    assert (cl.composition(tensor, (2, None)).numpy() == array[:2]).all()
+    assert cl.group(tensor, 0, 2).shape == ((8, 12),)
+    assert (cl.select(tensor, 1, 0).numpy() == array.T).all()
+    assert (cl.get(tensor, 1).numpy() == array[0]).all()
+    assert (cl.flatten(divided).numpy() == flat.transpose(0, 1, 2, 3)).all()
+    assert cl.coalesce(make_tensor(np.asfortranarray(array))).shape == 96
+    assert (cl.size(tensor), cl.rank(tensor), cl.shape(tensor)) == (96, 2, (8, 12))
+
+
+@pytest.mark.parametrize("k_major", [False, True])
+def test_the_partitioning_of_cute_s_tutorial(k_major: bool) -> None:
+    """mA -> gA -> tAgA and tAsA, and the compute partition of a tile by rows."""
+    array = np.arange(256 * 24.0).reshape(256, 24, order="C" if k_major else "F")
+    mA = make_tensor(array)  # (M,K)
+    tA = Layout((32, 8), LayoutRight) if k_major else Layout((32, 8))
+    tC = Layout((16, 16))
+    for block in range(2):
+        gA = local_tile(mA, (128, 128, 8), (block, 0, None), (1, None, 1))  # (BLK_M,BLK_K,k)
+        assert gA.shape == (128, 8, 3)
+        for thread in (0, 1, 7, 31, 32, 77, 128, 255):
+            m, k = divmod(thread, 8) if k_major else (thread % 32, thread // 32)
+            tAgA = local_partition(gA, tA, thread)  # (THR_M,THR_K,k)
+            assert tAgA.shape == (4, 1, 3)
+            expected = array[128 * block : 128 * (block + 1)].reshape(4, 32, 3, 8)[:, m, :, k]
+            assert (tAgA.numpy()[:, 0] == expected).all()
+            tCgA = local_partition(gA(None, None, 0), tC, thread, (1, None))  # (THR_M,BLK_K)
+            assert tCgA.shape == (8, 8)
+            assert (tCgA.numpy() == array[128 * block + thread % 16 : 128 * (block + 1) : 16, :8]).all()
+            tCgB = local_partition(gA(None, None, 0), tC, thread, (None, 1))  # (THR_N,BLK_K)
+            assert (tCgB.numpy() == array[128 * block + thread // 16 : 128 * (block + 1) : 16, :8]).all()
+
+
+def test_tiles_of_layouts_come_with_their_offset() -> None:
+    layout = Layout((8, 12), LayoutRight)
+    part, offset = local_tile(layout, (4, 3), (1, 2))
+    assert (part, offset) == (Layout((4, 3), (12, 1)), 54)
+    part, offset = local_partition(layout, (2, 3), 5)
+    assert [[part(i, j) + offset for j in range(4)] for i in range(4)] == np.arange(96).reshape(8, 12)[
+        1::2, 2::3
+    ].tolist()
+
+
+@pytest.mark.parametrize("swizzle", [Swizzle(1, 1, 2), Swizzle(2, 0, 3), Swizzle(3, 0, 3)], ids=str)
+def test_tiles_of_swizzled_tensors(swizzle: Swizzle) -> None:
+    array = np.arange(64)
+    layout = cl.composition(swizzle, Layout((8, 8)))
+    tensor = make_tensor(array, layout)
+    for i, j in every((2, 4)):
+        tile = local_tile(tensor, (4, 2), (i, j))
+        assert [tile(a, b) for a, b in every((4, 2))] == [array[layout(4 * i + a, 2 * j + b)] for a, b in every((4, 2))]
+    for thread in range(8):
+        part = local_partition(tensor, (4, 2), thread)
+        m, n = thread % 4, thread // 4
+        assert [part(a, b) for a, b in every((2, 4))] == [array[layout(m + 4 * a, n + 2 * b)] for a, b in every((2, 4))]
+
+
+# ---- Coordinates
+
+
+def test_an_identity_tensor_is_a_predicate() -> None:
+    m, k = 50, 21
+    identity = make_identity_tensor((64, 24))
+    array = np.arange(m * k).reshape(m, k)
+    seen = np.zeros((m, k), int)
+    for i, j in every((2, 3)):
+        cA = local_tile(identity, (32, 8), (i, j))
+        for thread in range(64):
+            tAcA = local_partition(cA, Layout((16, 4)), thread)
+            for c in range(tAcA.size):
+                row, column = tAcA(c)
+                assert (row % 16, column % 4) == (thread % 16, thread // 16)
+                if row < m and column < k:
+                    seen[row, column] += array[row, column] >= 0
+    assert (seen == 1).all()
+
+
+def test_coordinates_are_counted_from_where_the_tensor_starts() -> None:
+    identity = make_identity_tensor((8, (2, 3)))
+    assert identity(3, (1, 2)) == (3, (1, 2))
+    assert identity(None, 3).offset == (0, (1, 1))
+    assert identity(None, 3)(5) == (5, (1, 1))
+    assert make_identity_tensor((4, 5)).numpy().tolist() == [[(i, j) for j in range(5)] for i in range(4)]
+    with pytest.raises(OperandError, match="cannot be assigned"):
+        identity[0] = 1
+
+
+# ---- Copies
+
+
+def test_copy_goes_by_coordinates() -> None:
+    source, destination = np.arange(24.0).reshape(4, 6), np.zeros((4, 6), order="F")
+    copy(make_tensor(source), make_tensor(destination))
+    assert (source == destination).all()
+    flat = np.zeros(24, "f4")
+    copy(make_tensor(source), make_tensor(flat))
+    assert (flat == source.ravel(order="F")).all()
+    swizzled = np.zeros(32)
+    layout = cl.composition(Swizzle(1, 1, 2), Layout((4, 6)))
+    copy(make_tensor(source), make_tensor(swizzled, layout))
+    assert all(swizzled[layout(i, j)] == source[i, j] for i, j in every((4, 6)))
+
+
+def test_copy_of_overlapping_tensors_reads_first() -> None:
+    array = np.arange(8)
+    copy(make_tensor(array[:-1]), make_tensor(array[1:]))
+    assert array.tolist() == [0, 0, 1, 2, 3, 4, 5, 6]
+
+
+def test_copy_refuses() -> None:
+    array = np.zeros(4)
+    with pytest.raises(LayoutError, match=r"copy: .*4 elements.* 3"):
+        copy(make_tensor(array), make_tensor(np.zeros(3)))
+    with pytest.raises(OperandError, match="cannot be assigned"):
+        copy(make_tensor(array), make_tensor(Layout(4)))
+    for source, destination in ((array, make_tensor(array)), (make_tensor(array), array), (None, None)):
+        with pytest.raises(OperandError, match="copy"):
+            copy(source, destination)
+
+
+def test_make_tensor_like() -> None:
+    array = np.arange(48.0).reshape(8, 6)[:, ::2]
+    tensor = make_tensor(array)
+    like = make_tensor_like(tensor)
+    assert (like.shape, like.stride, like.dtype) == ((8, 3), (3, 1), array.dtype)
+    assert (like.numpy() == 0).all()
+    assert not np.shares_memory(like.numpy(), array)
+    assert make_tensor_like(tensor, "i4").dtype == np.int32
+    assert make_tensor_like(make_tensor(np.asfortranarray(array))).stride == (1, 8)
+    assert make_tensor_like(make_tensor(Layout(4)), "f4").size == 4
+    with pytest.raises(OperandError, match="dtype="):
+        make_tensor_like(make_tensor(Layout(4)))
+    with pytest.raises(OperandError, match="make_tensor_like"):
+        make_tensor_like(array)
+
+
+def test_make_tensor_like_of_one_with_a_stride_of_zero() -> None:
+    like = make_tensor_like(make_tensor(np.broadcast_to(np.arange(4.0), (3, 4))))
+    like[0, 2] = 5
+    assert like(2, 2) == 5
+    assert like.stride == (0, 1)
+
+
+# ---- What is printed
+
+
+def test_text() -> None:
+    array = np.zeros((4, 6), "f4")
+    tensor = make_tensor(array)
+    address = array.__array_interface__["data"][0]
+    assert str(tensor) == f"ptr[32b]({address:#x}) o (4,6):(6,1)"
+    assert str(tensor(1, None)) == f"ptr[32b]({address + 24:#x}) o (6):(1)"
+    assert repr(tensor) == "<Tensor float32 (4,6):(6,1)>"
+    assert str(make_tensor("4:2")) == "counting(0) o 4:2"
+    assert str(make_identity_tensor((4, 5))(None, 2)) == "ArithTuple(0,2) o (4):(_1@0)"
+
+
+# ---- Other libraries
+
+
+def test_torch() -> None:
+    torch = pytest.importorskip("torch")
+    array = torch.arange(24.0).reshape(4, 6).t()
+    tensor = make_tensor(array)
+    assert tensor.source is array
+    assert (tensor.shape, tensor.stride) == ((6, 4), (1, 6))
+    assert [[tensor(i, j) for j in range(4)] for i in range(6)] == array.tolist()
+    tensor[5, 3] = -1
+    assert array[5, 3] == -1
+    assert (local_tile(tensor, (3, 2), (1, 1)).numpy() == array[3:, 2:].numpy()).all()
+    for refused in (torch.zeros(2, requires_grad=True), torch.zeros(2, dtype=torch.bfloat16)):
+        with pytest.raises(OperandError, match="make_tensor"):
+            make_tensor(refused)
