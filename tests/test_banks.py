@@ -53,7 +53,7 @@ def test_strided_columns(stride: int, expected: int) -> None:
 def test_a_swizzle_is_found_for_the_textbook_tile() -> None:
     tile = Layout("(_64,_64):(_64,_1)")
     write = Layout("((_8,_16),(_8,_4)):((_512,_1),(_64,_16))")
-    read = Layout("(_32,(_8,_16)):(_1,(_64,_512))")
+    read = Layout("(_32,(_8,_2,_8)):(_1,(_64,_32,_512))")
     choice = best_swizzle(tile, "half_t", write, read, write_vector=8, read_vector=8)
     assert str(choice.layout) == "Sw<3,3,3> o _0 o (_64,_64):(_64,_1)"
     assert choice.write.conflicts == choice.read.conflicts == 0
@@ -80,6 +80,7 @@ def test_bad_input() -> None:
         (lambda: bank_conflicts(tile, Layout(32), "float"), LayoutError, "rank 1"),
         (lambda: bank_conflicts(tile, tv, "float", vector=3), LayoutError, "do not divide"),
         (lambda: bank_conflicts(tile, tv, "float", vector=2), LayoutError, "no neighbours"),
+        (lambda: bank_conflicts(tile, Layout((32, 64)), "float"), LayoutError, "does not have"),
         (lambda: bank_conflicts(tile, 3.5, "float"), LayoutError, "tv must be a Layout"),
         (lambda: bank_conflicts(tile, tv, "nonsense"), OperandError, "value_type"),
         (

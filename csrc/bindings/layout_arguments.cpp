@@ -55,9 +55,13 @@ auto parsed(Place place, py::handle value, Read read) {
   throw LayoutError(std::string(place.operation) + ": " + place.argument + " has an empty tuple in it");
 }
 
-// cute_py._integers.Int, which the interpreter keeps alive.
+// An attribute of cute_py._integers, kept alive for good.
+PyObject* attribute_of_integers(char const* name) {
+  return py::object(py::module_::import("cute_py._integers").attr(name)).release().ptr();
+}
+
 PyTypeObject* static_type() {
-  static PyObject* const type = py::object(py::module_::import("cute_py._integers").attr("Int")).release().ptr();
+  static PyObject* const type = attribute_of_integers("Int");
   return reinterpret_cast<PyTypeObject*>(type);
 }
 
@@ -72,8 +76,7 @@ std::int64_t int64_of(Place place, py::handle value) {
 
 bool is_integer(py::handle value) {
   return (PyLong_Check(value.ptr()) && !PyBool_Check(value.ptr())) ||
-         (!is_sequence(value) && PyIndex_Check(value.ptr()) && !PyBool_Check(value.ptr()) &&
-          !py::isinstance<Layout>(value));
+         (!is_sequence(value) && PyIndex_Check(value.ptr()) && !PyBool_Check(value.ptr()) && !is_a<Layout>(value));
 }
 
 Integer integer_of(Place place, py::handle value) {
@@ -103,7 +106,7 @@ IntTuple int_tuple(Place place, py::handle value, int nesting) {
     return IntTuple(std::move(elements));
   }
   if (is_integer(value)) return integer_of(place, value);
-  if (py::isinstance<Integer>(value)) return value.cast<Integer const&>();
+  if (is_a<Integer>(value)) return value.cast<Integer const&>();
   refuse(place, "an integer or a tuple of integers", value);
 }
 
@@ -119,10 +122,10 @@ Tiler tiler(Place place, py::handle value, int nesting) {
     for (auto const element : value) elements.push_back(tiler(place, element, nesting + 1));
     return Tiler::of(std::move(elements));
   }
-  if (py::isinstance<Layout>(value)) return Tiler::of(value.cast<Layout const&>());
-  if (py::isinstance<py::str>(value)) return parsed(place, value, &layout::parse_tiler);
+  if (is_a<Layout>(value)) return Tiler::of(value.cast<Layout const&>());
+  if (is_text(value)) return parsed(place, value, &layout::parse_tiler);
   if (is_integer(value)) return Tiler::of(integer_of(place, value));
-  if (py::isinstance<Integer>(value)) return Tiler::of(value.cast<Integer const&>());
+  if (is_a<Integer>(value)) return Tiler::of(value.cast<Integer const&>());
   refuse(place, "a Layout, an integer, None, or a tuple of these", value);
 }
 
@@ -139,29 +142,29 @@ py::object tree(IntTuple const& t, ToLeaf to_leaf) {
 }  // namespace
 
 IntTuple int_tuple_argument(Place place, py::handle value) {
-  if (py::isinstance<py::str>(value)) return parsed(place, value, &layout::parse_int_tuple);
+  if (is_text(value)) return parsed(place, value, &layout::parse_int_tuple);
   return int_tuple(place, value, 0);
 }
 
 Tiler tiler_argument(Place place, py::handle value) { return tiler(place, value, 0); }
 
 Layout layout_argument(Place place, py::handle value) {
-  if (py::isinstance<Layout>(value)) return value.cast<Layout const&>();
-  if (py::isinstance<py::str>(value)) return parsed(place, value, &layout::parse_layout);
-  if (py::isinstance<layout::ComposedLayout>(value)) refuse(place, "a plain Layout", value);
+  if (is_a<Layout>(value)) return value.cast<Layout const&>();
+  if (is_text(value)) return parsed(place, value, &layout::parse_layout);
+  if (is_a<layout::ComposedLayout>(value)) refuse(place, "a plain Layout", value);
   refuse(place, "a Layout", value);
 }
 
 AnyLayout any_layout_argument(Place place, py::handle value) {
-  if (py::isinstance<layout::ComposedLayout>(value)) return value.cast<layout::ComposedLayout const&>();
-  if (py::isinstance<py::str>(value) && text_of(place, value).find('o') != std::string::npos) {
+  if (is_a<layout::ComposedLayout>(value)) return value.cast<layout::ComposedLayout const&>();
+  if (is_text(value) && text_of(place, value).find('o') != std::string::npos) {
     return parsed(place, value, &layout::parse_composed);
   }
   return layout_argument(place, value);
 }
 
 std::string text_argument(Place place, py::handle value) {
-  if (!py::isinstance<py::str>(value)) refuse(place, "text in CuTe's notation", value);
+  if (!is_text(value)) refuse(place, "text in CuTe's notation", value);
   return text_of(place, value);
 }
 
@@ -176,8 +179,15 @@ int small_argument(Place place, py::handle value) {
   return static_cast<int>(result);
 }
 
-bool is_tag_left(py::handle value) { return value.is(py::module_::import("cute_py._integers").attr("LayoutLeft")); }
-bool is_tag_right(py::handle value) { return value.is(py::module_::import("cute_py._integers").attr("LayoutRight")); }
+bool is_tag_left(py::handle value) {
+  static PyObject* const tag = attribute_of_integers("LayoutLeft");
+  return value.ptr() == tag;
+}
+
+bool is_tag_right(py::handle value) {
+  static PyObject* const tag = attribute_of_integers("LayoutRight");
+  return value.ptr() == tag;
+}
 
 py::object to_python(Integer const& i) {
   if (i.has_basis()) return py::cast(i);

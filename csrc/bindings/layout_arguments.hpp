@@ -21,6 +21,15 @@ struct Place {
   char const* argument;
 };
 
+// Whether a Python object is one of a bound class.
+template <class T>
+bool is_a(py::handle value) {
+  static PyTypeObject* const type = reinterpret_cast<PyTypeObject*>(py::type::of<T>().release().ptr());
+  return PyObject_TypeCheck(value.ptr(), type) != 0;
+}
+
+inline bool is_text(py::handle value) { return PyUnicode_Check(value.ptr()) != 0; }
+
 using AnyLayout = std::variant<layout::Layout, layout::ComposedLayout>;
 
 layout::IntTuple int_tuple_argument(Place place, py::handle value);

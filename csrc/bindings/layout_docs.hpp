@@ -226,7 +226,8 @@ inline constexpr char const* complement = R"doc(complement(layout, cotarget=None
 
 What a layout misses of the indices below size(cotarget), by default below its own cosize.
 
-Law: the result's indices ascend; but for 0 they are none of the layout's; together they cover the target. Raises LayoutError for
+Law: the result's indices ascend, and but for 0 they are none of the layout's; they stay below the target, rounded up to the
+layout's cosize. Raises LayoutError for
 negative strides, and where modes interleave, so that there is no complement.
 
 >>> print(complement(Layout("(2,2):(1,6)"), 24))

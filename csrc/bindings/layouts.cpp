@@ -50,8 +50,9 @@ Layout const& domain_of(AnyLayout const& any) {
 }
 
 bool has_layout(py::handle value) {
-  return !py::isinstance<Layout>(value) && !PyUnicode_Check(value.ptr()) &&
-         PyObject_HasAttrString(value.ptr(), "with_layout") == 1;
+  if (is_a<Layout>(value) || PyTuple_Check(value.ptr()) || PyLong_Check(value.ptr()) || is_text(value)) return false;
+  static PyObject* const name = PyUnicode_InternFromString("with_layout");
+  return PyObject_HasAttr(value.ptr(), name) == 1;
 }
 
 template <class F>
@@ -87,9 +88,7 @@ IntTuple at_path(char const* operation, IntTuple const& t, std::vector<int> cons
   return result;
 }
 
-bool is_layout(py::handle value) {
-  return py::isinstance<Layout>(value) || py::isinstance<ComposedLayout>(value) || py::isinstance<py::str>(value);
-}
+bool is_layout(py::handle value) { return is_a<Layout>(value) || is_a<ComposedLayout>(value) || is_text(value); }
 
 IntTuple shape_argument(Place place, py::handle value) {
   if (has_layout(value)) return shape_argument(place, value.attr("layout"));
@@ -110,14 +109,15 @@ IntTuple extents_argument(Place place, py::handle value) {
 
 // Shape and stride, a shape and LayoutLeft or LayoutRight, or one text.
 Layout new_layout(char const* operation, py::handle shape, py::handle stride) {
-  if (py::isinstance<Layout>(shape) && stride.is_none()) return shape.cast<Layout const&>();
-  if (py::isinstance<py::str>(shape) && stride.is_none()) return layout_argument({operation, "shape"}, shape);
-  IntTuple const s = extents_argument({operation, "shape"}, shape);
+  if (is_a<Layout>(shape) && stride.is_none()) return shape.cast<Layout const&>();
+  if (is_text(shape) && stride.is_none()) return layout_argument({operation, "shape"}, shape);
+  IntTuple s = int_tuple_argument({operation, "shape"}, shape);
   if (stride.is_none() || is_tag_left(stride)) return Layout(s);
   if (is_tag_right(stride)) {
-    return Layout(s, compact_right(s));
+    IntTuple strides = compact_right(Layout(s).shape());
+    return Layout(std::move(s), std::move(strides));
   }
-  return Layout(s, int_tuple_argument({operation, "stride"}, stride));
+  return Layout(std::move(s), int_tuple_argument({operation, "stride"}, stride));
 }
 
 std::optional<IntTuple> order_argument(char const* operation, IntTuple const& shape, py::handle order) {
@@ -148,6 +148,9 @@ py::object value_at(AnyLayoutType const& l, Tiler const& coord) {
 }
 
 py::object value_or_slice(Layout const& l, py::args const& coords) {
+  if (coords.size() == 1 && PyLong_CheckExact(coords[0].ptr()) && !has_basis(l.stride())) {
+    return py::int_(l(integer_argument({"layout(coord)", "coord"}, coords[0])));
+  }
   Tiler const coord = coordinate_argument(coords);
   return has_any(coord) ? py::cast(slice(coord, l)) : value_at(l, coord);
 }
@@ -231,7 +234,13 @@ std::size_t hash_of(IntTuple const& t) {
 py::list all_values(AnyLayout const& any, std::int64_t limit) {
   std::int64_t const size = std::min(domain_of(any).size().value, limit);
   py::list result(size);
+  auto const* plain = std::get_if<Layout>(&any);
+  bool const integers = plain != nullptr && !has_basis(plain->stride());
   for (std::int64_t i = 0; i < size; ++i) {
+    if (integers) {
+      result[i] = (*plain)(i);
+      continue;
+    }
     IntTuple const index = dynamic(i);
     result[i] = to_plain_python(std::visit([&](auto const& l) { return l(index); }, any));
   }
@@ -275,8 +284,7 @@ void register_classes(py::module_& m) {
       .def("__rmul__",
            named("n * ScaledBasis",
                  [](Integer const& a, py::handle b) { return dynamic_or_static({"n * ScaledBasis", "n"}, b) * a; }))
-      .def("__eq__",
-           [](Integer const& a, py::handle b) { return py::isinstance<Integer>(b) && a == b.cast<Integer>(); })
+      .def("__eq__", [](Integer const& a, py::handle b) { return is_a<Integer>(b) && a == b.cast<Integer>(); })
       .def("__hash__", [](Integer const& a) { return hash_of(IntTuple(a)); })
       .def("__str__", [](Integer const& i) { return to_string(i); })
       .def("__repr__",
@@ -297,8 +305,7 @@ void register_classes(py::module_& m) {
                       "indices.")
       .def(py::init(named("Swizzle",
                           [](py::handle bits, py::handle base, py::handle shift) {
-                            if (py::isinstance<py::str>(bits) && base.is_none())
-                              return parse_swizzle(bits.cast<std::string>());
+                            if (is_text(bits) && base.is_none()) return parse_swizzle(bits.cast<std::string>());
                             int const b = small_argument({"Swizzle", "bits"}, bits);
                             return Swizzle(b, small_argument({"Swizzle", "base"}, base),
                                            shift.is_none() ? b : small_argument({"Swizzle", "shift"}, shift));
@@ -311,8 +318,7 @@ void register_classes(py::module_& m) {
                              [](Swizzle const& s, py::handle index) {
                                return s(integer_argument({"swizzle(index)", "index"}, index));
                              }))
-      .def("__eq__",
-           [](Swizzle const& a, py::handle b) { return py::isinstance<Swizzle>(b) && a == b.cast<Swizzle>(); })
+      .def("__eq__", [](Swizzle const& a, py::handle b) { return is_a<Swizzle>(b) && a == b.cast<Swizzle>(); })
       .def("__hash__",
            [](Swizzle const& s) { return py::hash(py::make_tuple("Swizzle", s.bits(), s.base(), s.shift())); })
       .def(
@@ -347,8 +353,7 @@ void register_classes(py::module_& m) {
            named("layout(coord)", [](Layout const& l, py::args const& coords) { return value_or_slice(l, coords); }))
       .def("__getitem__", [](Layout const& l, py::handle index) { return mode_item(l, index); })
       .def("__len__", &Layout::rank)
-      .def("__eq__",
-           [](Layout const& a, py::handle b) { return py::isinstance<Layout>(b) && a == b.cast<Layout const&>(); })
+      .def("__eq__", [](Layout const& a, py::handle b) { return is_a<Layout>(b) && a == b.cast<Layout const&>(); })
       .def("__hash__", [](Layout const& l) { return hash_of(l.shape()) * 31 + hash_of(l.stride()); })
       .def("__str__", [](Layout const& l) { return to_string(l); })
       .def("__repr__", [](Layout const& l) { return "Layout(\"" + to_string(l) + "\")"; })
@@ -402,13 +407,12 @@ void register_classes(py::module_& m) {
       "layout that `composition` cannot merge. Its modes are those of `inner`.")
       .def(py::init(named("ComposedLayout",
                           [](py::handle outer, py::handle offset, py::handle inner) {
-                            if (py::isinstance<py::str>(outer) && inner.is_none())
-                              return parse_composed(outer.cast<std::string>());
+                            if (is_text(outer) && inner.is_none()) return parse_composed(outer.cast<std::string>());
                             IntTuple const o = int_tuple_argument({"ComposedLayout", "offset"}, offset);
                             if (o.is_tuple())
                               throw LayoutError("ComposedLayout: offset must be an integer, not " + to_string(o));
                             Layout l = layout_argument({"ComposedLayout", "inner"}, inner);
-                            if (py::isinstance<Swizzle>(outer))
+                            if (is_a<Swizzle>(outer))
                               return ComposedLayout(outer.cast<Swizzle const&>(), o.leaf(), std::move(l));
                             return ComposedLayout(layout_argument({"ComposedLayout", "outer"}, outer), o.leaf(),
                                                   std::move(l));
@@ -429,10 +433,8 @@ void register_classes(py::module_& m) {
       .def("__getitem__", [](ComposedLayout const& l,
                              py::handle index) { return l.with_inner(mode_item(l.inner(), index).cast<Layout>()); })
       .def("__len__", [](ComposedLayout const& l) { return l.inner().rank(); })
-      .def("__eq__",
-           [](ComposedLayout const& a, py::handle b) {
-             return py::isinstance<ComposedLayout>(b) && a == b.cast<ComposedLayout const&>();
-           })
+      .def("__eq__", [](ComposedLayout const& a,
+                        py::handle b) { return is_a<ComposedLayout>(b) && a == b.cast<ComposedLayout const&>(); })
       .def("__hash__",
            [](ComposedLayout const& l) { return hash_of(l.inner().shape()) * 37 + hash_of(l.inner().stride()); })
       .def("__str__", [](ComposedLayout const& l) { return to_string(l); })
@@ -464,8 +466,7 @@ void register_constructors(py::module_& m) {
         named("make_layout",
               [](py::args const& arguments) {
                 if (arguments.empty()) throw LayoutError("make_layout: give a shape, a shape and a stride, or layouts");
-                if (py::isinstance<Layout>(arguments[0]) ||
-                    (py::isinstance<py::str>(arguments[0]) && arguments.size() > 1)) {
+                if (is_a<Layout>(arguments[0]) || (is_text(arguments[0]) && arguments.size() > 1)) {
                   std::vector<Layout> modes;
                   for (auto const mode : arguments) modes.push_back(layout_argument({"make_layout", "a mode"}, mode));
                   Layout result = make_layout(modes);
@@ -752,8 +753,8 @@ void register_modes(py::module_& m) {
         named("dice",
               [](py::handle coord, py::handle value) -> py::object {
                 Tiler const c = tiler_argument({"dice", "coord"}, coord);
-                if (py::isinstance<Layout>(value)) return py::cast(dice(c, value.cast<Layout const&>()));
-                if (py::isinstance<py::str>(value)) return py::cast(dice(c, layout_argument({"dice", "value"}, value)));
+                if (is_a<Layout>(value)) return py::cast(dice(c, value.cast<Layout const&>()));
+                if (is_text(value)) return py::cast(dice(c, layout_argument({"dice", "value"}, value)));
                 return to_python(dice(c, tiler_argument({"dice", "value"}, value)));
               }),
         py::arg("coord"), py::arg("value"), docs::dice);
@@ -780,18 +781,18 @@ void register_modes(py::module_& m) {
 }
 
 AnyLayout compose_any(py::handle a, py::handle b) {
-  if (py::isinstance<Swizzle>(a)) {
+  if (is_a<Swizzle>(a)) {
     Swizzle const& s = a.cast<Swizzle const&>();
     Layout l = layout_argument({"composition", "B"}, b);
     if (s.bits() == 0) return l;
     return ComposedLayout(s, fixed(0), std::move(l));
   }
   AnyLayout const lhs = any_layout_argument({"composition", "A"}, a);
-  if (py::isinstance<Swizzle>(b)) {
+  if (is_a<Swizzle>(b)) {
     if (auto const* plain = std::get_if<Layout>(&lhs)) return composition(*plain, b.cast<Swizzle const&>());
     throw LayoutError("composition: a composed layout takes no swizzle on the right");
   }
-  if (py::isinstance<ComposedLayout>(b)) {
+  if (is_a<ComposedLayout>(b)) {
     if (auto const* plain = std::get_if<Layout>(&lhs)) return composition(*plain, b.cast<ComposedLayout const&>());
     throw LayoutError("composition: a composed layout takes no composed layout on the right");
   }
@@ -806,7 +807,7 @@ void register_algebra(py::module_& m) {
         named("composition",
               [](py::handle a, py::handle b) -> py::object {
                 if (has_layout(a)) return a.attr("with_layout")(cast_any(compose_any(a.attr("layout"), b)));
-                if (py::isinstance<Swizzle>(a) && py::isinstance<Swizzle>(b)) {
+                if (is_a<Swizzle>(a) && is_a<Swizzle>(b)) {
                   return py::cast(composition(a.cast<Swizzle const&>(), b.cast<Swizzle const&>()));
                 }
                 return cast_any(compose_any(a, b));
@@ -835,7 +836,7 @@ void register_algebra(py::module_& m) {
     m.def(name,
           named(name,
                 [name, plain, composed](py::handle l) -> py::object {
-                  if (py::isinstance<Swizzle>(l)) return py::reinterpret_borrow<py::object>(l);
+                  if (is_a<Swizzle>(l)) return py::reinterpret_borrow<py::object>(l);
                   AnyLayout const any = any_layout_argument({name, "layout"}, l);
                   if (auto const* p = std::get_if<Layout>(&any)) return py::cast(plain(*p));
                   return py::cast(composed(std::get<ComposedLayout>(any)));
@@ -903,7 +904,7 @@ void register_algebra(py::module_& m) {
           named(name,
                 [=](py::handle l, py::handle n) -> py::object {
                   std::int64_t const factor = integer_argument({name, "n"}, n);
-                  if (py::isinstance<Swizzle>(l)) return py::cast(of_swizzle(l.cast<Swizzle const&>(), factor));
+                  if (is_a<Swizzle>(l)) return py::cast(of_swizzle(l.cast<Swizzle const&>(), factor));
                   AnyLayout const any = any_layout_argument({name, "layout"}, l);
                   if (auto const* plain = std::get_if<Layout>(&any)) return py::cast(of_layout(*plain, factor));
                   return py::cast(of_composed(std::get<ComposedLayout>(any), factor));
@@ -929,7 +930,7 @@ void register_algebra(py::module_& m) {
                   auto const large = to / common == 1 ? layout : upcast(layout, to / common);
                   return from / common == 1 ? large : downcast(large, from / common);
                 };
-                if (py::isinstance<Swizzle>(l)) return py::cast(recast(l.cast<Swizzle const&>()));
+                if (is_a<Swizzle>(l)) return py::cast(recast(l.cast<Swizzle const&>()));
                 AnyLayout const any = any_layout_argument({"recast_layout", "layout"}, l);
                 return std::visit([&](auto const& layout) { return py::cast(recast(layout)); }, any);
               }),

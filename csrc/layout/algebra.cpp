@@ -11,39 +11,48 @@
 namespace cute_py::layout {
 namespace {
 
-// Modes collected from the right, as a layout of depth at most 1.
-Layout reversed_modes(std::vector<Integer>& shape, std::vector<Integer>& stride) {
-  std::reverse(shape.begin(), shape.end());
-  std::reverse(stride.begin(), stride.end());
-  if (shape.size() == 1) return Layout(IntTuple(shape[0]), IntTuple(stride[0]));
-  return Layout(IntTuple(std::vector<IntTuple>(shape.begin(), shape.end())),
-                IntTuple(std::vector<IntTuple>(stride.begin(), stride.end())));
+// The modes as a layout of depth at most 1.
+Layout from_modes(FlatLayout const& f) {
+  if (f.shape.size() == 1) return Layout::trusted(IntTuple(f.shape[0]), IntTuple(f.stride[0]));
+  return Layout::trusted(IntTuple(std::vector<IntTuple>(f.shape.begin(), f.shape.end())),
+                         IntTuple(std::vector<IntTuple>(f.stride.begin(), f.stride.end())));
 }
 
 // Modes i and i+1 merge where shape_i * stride_i == stride_i+1, and modes of extent 1 vanish. With `beyond`, the result
 // is the same function outside the domain too: the last mode stays even with extent 1.
-Layout coalesced(Layout const& layout, bool beyond) {
-  FlatLayout const f = flat(layout);
-  std::vector<Integer> shape;  // from the right
-  std::vector<Integer> stride;
+FlatLayout merged(FlatLayout f, bool beyond) {
   std::size_t const last = f.shape.size() - 1;
-  shape.push_back(beyond && f.shape[last].is(1) ? fixed(2) : f.shape[last]);
-  stride.push_back(f.stride[last]);
+  if (beyond && f.shape[last].is(1)) f.shape[last] = fixed(2);
+  std::size_t head = last;  // what is merged so far lies in [head, last]
   for (std::size_t i = last; i-- > 0;) {
     if (f.shape[i].is(1)) continue;
-    if (shape.back().is(1) && shape.size() == 1) {
-      shape.back() = f.shape[i];
-      stride.back() = f.stride[i];
-    } else if (f.shape[i] * f.stride[i] == stride.back()) {
-      shape.back() = f.shape[i] * shape.back();
-      stride.back() = f.stride[i];
+    if (head == last && f.shape[head].is(1)) {
+      f.shape[head] = f.shape[i];
+      f.stride[head] = f.stride[i];
+    } else if (f.shape[i] * f.stride[i] == f.stride[head]) {
+      f.shape[head] = f.shape[i] * f.shape[head];
+      f.stride[head] = f.stride[i];
     } else {
-      shape.push_back(f.shape[i]);
-      stride.push_back(f.stride[i]);
+      --head;
+      f.shape[head] = f.shape[i];
+      f.stride[head] = f.stride[i];
     }
   }
-  if (shape.size() == 1 && shape[0].is(1)) return Layout();
-  return reversed_modes(shape, stride);
+  f.shape.erase(f.shape.begin(), f.shape.begin() + static_cast<std::ptrdiff_t>(head));
+  f.stride.erase(f.stride.begin(), f.stride.begin() + static_cast<std::ptrdiff_t>(head));
+  if (f.shape.size() == 1 && f.shape[0].is(1)) f = {{fixed(1)}, {fixed(0)}};
+  return f;
+}
+
+Layout coalesced(Layout const& layout, bool beyond) { return from_modes(merged(flat(layout), beyond)); }
+
+// The modes without zero strides and extents of 1.
+FlatLayout filtered_modes(Layout const& layout) {
+  FlatLayout f = flat(layout);
+  for (std::size_t i = 0; i < f.shape.size(); ++i) {
+    if (f.stride[i].is(0)) f.shape[i] = fixed(1);
+  }
+  return merged(std::move(f), false);
 }
 
 // f at the leaves of the profile; modes beyond it are kept.
@@ -54,7 +63,7 @@ Layout by_profile(char const* name, Layout const& layout, IntTuple const& profil
     throw LayoutError(std::string(name) + ": the profile " + to_string(profile) + " has more modes than " +
                       to_string(layout));
   }
-  LayoutBuilder result;
+  LayoutBuilder result(layout.rank());
   for (int i = 0; i < layout.rank(); ++i) {
     result.append(i < profile.rank() ? by_profile(name, layout[i], profile[i], f) : layout[i]);
   }
@@ -69,7 +78,7 @@ Layout by_mode(char const* name, Layout const& layout, Tiler const& tiler, F f) 
                       to_string(layout));
   }
   if (tiler.elements.empty()) throw LayoutError(std::string(name) + ": the tiler is an empty tuple");
-  LayoutBuilder result;
+  LayoutBuilder result(layout.rank());
   for (int i = 0; i < layout.rank(); ++i) {
     result.append(i < tiler.rank() ? f(layout[i], tiler.elements[i]) : layout[i]);
   }
@@ -102,12 +111,9 @@ IntTuple coalesced_shape(IntTuple const& shape) {
 }
 
 void refuse_basis(char const* name, Layout const& layout) {
-  for (auto const& d : leaves(layout.stride())) {
-    if (d.has_basis()) {
-      throw LayoutError(std::string(name) + ": the coordinate stride " + to_string(d) + " of " + to_string(layout) +
-                        " has no place in an order of integers");
-    }
-  }
+  if (!has_basis(layout.stride())) return;
+  throw LayoutError(std::string(name) + ": the coordinate strides of " + to_string(layout) +
+                    " have no place in an order of integers");
 }
 
 // Positions of the strides in ascending order, exchanged as CuTe's static sort does, which matters for equal ones.
@@ -128,11 +134,6 @@ std::vector<Integer> prefix_product(std::vector<Integer> const& shape) {
   return result;
 }
 
-Layout from_modes(std::vector<Integer> const& shape, std::vector<Integer> const& stride) {
-  return Layout(IntTuple(std::vector<IntTuple>(shape.begin(), shape.end())),
-                IntTuple(std::vector<IntTuple>(stride.begin(), stride.end())));
-}
-
 // The slice (_, (_, _, ...)) of a rank-2 layout, and ((_, ...), (_, ...)). A mode of rank 1 meets a single _ and stays.
 void append_unpacked(Layout const& mode, LayoutBuilder& result) {
   if (mode.rank() == 1) {
@@ -143,14 +144,14 @@ void append_unpacked(Layout const& mode, LayoutBuilder& result) {
 }
 
 Layout unpack_second(Layout const& zipped) {
-  LayoutBuilder result;
+  LayoutBuilder result(1 + zipped[1].rank());
   result.append(zipped[0]);
   append_unpacked(zipped[1], result);
   return std::move(result).tuple();
 }
 
 Layout unpack_both(Layout const& zipped) {
-  LayoutBuilder result;
+  LayoutBuilder result(zipped[0].rank() + zipped[1].rank());
   append_unpacked(zipped[0], result);
   append_unpacked(zipped[1], result);
   return std::move(result).tuple();
@@ -165,6 +166,8 @@ IntTuple zip2_by(IntTuple const& t, Tiler const& guide) {
   }
   std::vector<IntTuple> first;
   std::vector<IntTuple> second;
+  first.reserve(guide.rank());
+  second.reserve(t.rank());
   for (int i = 0; i < t.rank(); ++i) {
     if (i < guide.rank()) {
       IntTuple const pair = zip2_by(t[i], guide.elements[i]);
@@ -200,7 +203,7 @@ IntTuple zip_tuple(IntTuple const& t) {
 
 Layout upcast_mode(IntTuple const& shape, IntTuple const& stride, std::int64_t n) {
   if (shape.is_tuple()) {
-    LayoutBuilder result;
+    LayoutBuilder result(shape.rank());
     for (int i = 0; i < shape.rank(); ++i) result.append(upcast_mode(shape[i], stride[i], n));
     return std::move(result).tuple();
   }
@@ -218,7 +221,7 @@ bool is_unit(Integer const& d) { return d.is(1) || d.is(-1); }
 // `grow_ones`: a mode of extent 1 is the one whose elements are split, because no wider mode is.
 Layout downcast_mode(IntTuple const& shape, IntTuple const& stride, std::int64_t n, bool& grow_ones) {
   if (shape.is_tuple()) {
-    LayoutBuilder result;
+    LayoutBuilder result(shape.rank());
     for (int i = 0; i < shape.rank(); ++i) result.append(downcast_mode(shape[i], stride[i], n, grow_ones));
     return std::move(result).tuple();
   }
@@ -300,14 +303,14 @@ Layout select(Layout const& layout, std::vector<int> const& modes) {
 
 Layout take(Layout const& layout, int begin, int end) {
   check_range("take", layout, begin, end);
-  LayoutBuilder result;
+  LayoutBuilder result(end - begin);
   for (int i = begin; i < end; ++i) result.append(layout[i]);
   return std::move(result).tuple();
 }
 
 Layout group(Layout const& layout, int begin, int end) {
   check_range("group", layout, begin, end);
-  LayoutBuilder result;
+  LayoutBuilder result(layout.rank() - (end - begin) + 1);
   for (int i = 0; i < begin; ++i) result.append(layout[i]);
   result.append(take(layout, begin, end));
   for (int i = end; i < layout.rank(); ++i) result.append(layout[i]);
@@ -319,7 +322,7 @@ Layout append(Layout const& layout, int rank, Layout const& mode) {
     throw LayoutError("append: " + to_string(layout) + " has more than " + std::to_string(rank) + " modes");
   }
   if (rank == layout.rank()) return layout;
-  LayoutBuilder result;
+  LayoutBuilder result(rank);
   for (int i = 0; i < rank; ++i) result.append(i < layout.rank() ? layout[i] : mode);
   return std::move(result).tuple();
 }
@@ -329,7 +332,7 @@ Layout prepend(Layout const& layout, int rank, Layout const& mode) {
     throw LayoutError("prepend: " + to_string(layout) + " has more than " + std::to_string(rank) + " modes");
   }
   if (rank == layout.rank()) return layout;
-  LayoutBuilder result;
+  LayoutBuilder result(rank);
   int const missing = rank - layout.rank();
   for (int i = 0; i < rank; ++i) result.append(i < missing ? mode : layout[i - missing]);
   return std::move(result).tuple();
@@ -337,25 +340,25 @@ Layout prepend(Layout const& layout, int rank, Layout const& mode) {
 
 Layout replace(Layout const& layout, int at, Layout const& mode) {
   check_mode("replace", layout, at);
-  LayoutBuilder result;
+  LayoutBuilder result(layout.rank());
   for (int i = 0; i < layout.rank(); ++i) result.append(i == at ? mode : layout[i]);
   return std::move(result).tuple();
 }
 
-Layout flatten(Layout const& layout) { return Layout(flatten(layout.shape()), flatten(layout.stride())); }
+Layout flatten(Layout const& layout) { return Layout::trusted(flatten(layout.shape()), flatten(layout.stride())); }
 
 Layout unflatten(Layout const& layout, IntTuple const& profile) {
   FlatLayout const f = flat(layout);
   return Layout(unflatten(f.shape, profile), unflatten(f.stride, profile));
 }
 
-Layout zip(Layout const& layout) { return Layout(zip_tuple(layout.shape()), zip_tuple(layout.stride())); }
+Layout zip(Layout const& layout) { return Layout::trusted(zip_tuple(layout.shape()), zip_tuple(layout.stride())); }
 
 Layout zip(Layout const& a, Layout const& b) {
   if (a.shape().is_tuple() != b.shape().is_tuple() || a.rank() != b.rank()) {
     throw LayoutError("zip: " + to_string(a) + " and " + to_string(b) + " differ in rank");
   }
-  return Layout(zip_pair(a.shape(), b.shape()), zip_pair(a.stride(), b.stride()));
+  return Layout::trusted(zip_pair(a.shape(), b.shape()), zip_pair(a.stride(), b.stride()));
 }
 
 Layout coalesce(Layout const& layout) { return coalesced(layout, false); }
@@ -365,14 +368,14 @@ Layout coalesce(Layout const& layout, IntTuple const& profile) {
 }
 
 Layout filter_zeros(Layout const& layout) {
-  return Layout(ones_for_zeros(layout.stride(), layout.shape()), layout.stride());
+  return Layout::trusted(ones_for_zeros(layout.stride(), layout.shape()), layout.stride());
 }
 
 Layout filter_zeros(Layout const& layout, IntTuple const& profile) {
   return Layout(ones_for_zeros(profile, layout.shape()), layout.stride());
 }
 
-Layout filter(Layout const& layout) { return coalesce(filter_zeros(layout)); }
+Layout filter(Layout const& layout) { return from_modes(filtered_modes(layout)); }
 
 Layout filter(Layout const& layout, IntTuple const& profile) {
   return by_profile("filter", layout, profile, [](Layout const& l) { return filter(l); });
@@ -405,8 +408,8 @@ Layout composition(Layout const& a, Tiler const& b) {
 
 Layout complement(Layout const& layout, IntTuple const& cotarget) {
   refuse_basis("complement", layout);
-  Layout const filtered = filter(layout);
-  FlatLayout rest = flat(filtered);
+  FlatLayout const filtered = filtered_modes(layout);
+  FlatLayout rest = filtered;
   if (rest.stride.size() == 1 && rest.stride[0].value == 0) return Layout(coalesced_shape(cotarget));
 
   // In ascending order of the strides: the gap below each mode, then what is left above the last.
@@ -427,7 +430,7 @@ Layout complement(Layout const& layout, IntTuple const& cotarget) {
       // The mode starts inside the span of those below it.
       std::string const where = shape.empty() ? "" : " inside the span " + to_string(stride.back()) + " of those below";
       throw LayoutError("complement: the modes of " + to_string(layout) + " interleave: the mode " + to_string(s) +
-                        ":" + to_string(d) + " starts" + where + describe_collision(filtered));
+                        ":" + to_string(d) + " starts" + where + describe_collision(from_modes(filtered)));
     }
     shape.push_back(gap);
     stride.push_back(d * s);
@@ -445,17 +448,17 @@ Layout complement(Layout const& layout, IntTuple const& cotarget) {
     gaps.stride.push_back(rest_extents[i].is(1) ? fixed(0) : next);
     if (i + 1 < rest_extents.size()) next = next * rest_extents[i];
   }
-  return coalesce(from_modes(gaps.shape, gaps.stride));
+  return from_modes(merged(std::move(gaps), false));
 }
 
 Layout complement(Layout const& layout) {
-  Layout const filtered = filter(layout);
+  Layout const filtered = from_modes(filtered_modes(layout));
   return complement(filtered, IntTuple(cosize(filtered)));
 }
 
 Layout right_inverse(Layout const& layout) {
   refuse_basis("right_inverse", layout);
-  FlatLayout const f = flat(coalesce(layout));
+  FlatLayout const f = merged(flat(layout), false);
   std::vector<Integer> const below = prefix_product(f.shape);
   std::vector<Integer> shape{fixed(1)};
   std::vector<Integer> stride{fixed(0)};
@@ -466,12 +469,12 @@ Layout right_inverse(Layout const& layout) {
     stride.push_back(below[i]);
     reached = f.shape[i] * f.stride[i];
   }
-  return coalesce(from_modes(shape, stride));
+  return from_modes(merged({std::move(shape), std::move(stride)}, false));
 }
 
 Layout left_inverse(Layout const& layout) {
   refuse_basis("left_inverse", layout);
-  FlatLayout const f = flat(coalesce(layout));
+  FlatLayout const f = merged(flat(layout), false);
   std::vector<Integer> const below = prefix_product(f.shape);
   std::vector<Integer> shape;
   std::vector<Integer> stride{fixed(0)};
@@ -493,7 +496,7 @@ Layout left_inverse(Layout const& layout) {
     reached = reached * shape.back();
   }
   shape.push_back(f.shape[order.back()]);
-  Layout const result = coalesce(from_modes(shape, stride));
+  Layout const result = from_modes(merged({std::move(shape), std::move(stride)}, false));
   if (!proven) {
     check_law("left_inverse", layout, [&](std::int64_t i) {
       IntTuple const at = layout(IntTuple(dynamic(i)));
@@ -514,8 +517,7 @@ Layout nullspace(Layout const& layout) {
     null_stride.push_back(stride[i]);
   }
   if (null_shape.empty()) return Layout();
-  Layout const modes = from_modes(null_shape, null_stride);
-  return Layout(unwrap(modes.shape()), unwrap(modes.stride()));
+  return from_modes({std::move(null_shape), std::move(null_stride)});
 }
 
 namespace {
@@ -541,7 +543,7 @@ Integer max_common_vector(Layout const& a, Layout const& b) {
 }
 
 Layout tile_unzip(Layout const& layout, Tiler const& tiler) {
-  return Layout(zip2_by(layout.shape(), tiler), zip2_by(layout.stride(), tiler));
+  return Layout::trusted(zip2_by(layout.shape(), tiler), zip2_by(layout.stride(), tiler));
 }
 
 Layout logical_divide(Layout const& layout, Tiler const& tiler) {

@@ -44,24 +44,40 @@ std::vector<std::int64_t> corners(Layout const& layout) {
 
 }  // namespace
 
-void check_modes(Layout const& a, Layout const& b) {
-  for (auto const& d : leaves(b.stride())) at_path(d.basis, a.shape());
+namespace {
+
+void add_coprofile(IntTuple const& stride, IntTuple& sum) {
+  if (stride.is_tuple()) {
+    for (auto const& e : stride.elements()) add_coprofile(e, sum);
+  } else if (stride.leaf().has_basis()) {
+    sum = arithmetic_sum(sum, repeat_like(as_arithmetic_tuple(stride.leaf()), fixed(0)));
+  }
 }
+
+void check_modes(Layout const& a, IntTuple const& stride) {
+  if (stride.is_tuple()) {
+    for (auto const& e : stride.elements()) check_modes(a, e);
+  } else if (stride.leaf().has_basis()) {
+    at_path(stride.leaf().basis, a.shape());
+  }
+}
+
+}  // namespace
+
+void check_modes(Layout const& a, Layout const& b) { check_modes(a, b.stride()); }
 
 IntTuple coprofile(Layout const& layout) {
   IntTuple sum = fixed(0);
-  for (auto const& d : leaves(layout.stride())) {
-    sum = arithmetic_sum(sum, repeat_like(as_arithmetic_tuple(d), fixed(0)));
-  }
+  add_coprofile(layout.stride(), sum);
   return sum;
 }
 
 Layout Composer::result() {
   Layout result = compose(b_.shape(), b_.stride());
   for (auto const& leaf : leaves_) {
-    auto const extents = leaves(at_path(leaf.path, lhs_.shape()));
-    for (std::size_t i = 0; i + 1 < extents.size(); ++i) {
-      if (leaf.reach[i] >= extents[i].value) proven_ = false;
+    IntTuple const& extents = at_path(leaf.path, lhs_.shape());
+    for (int i = 0; i + 1 < extents.rank(); ++i) {
+      if (leaf.reach[i] >= extents[i].leaf().value) proven_ = false;
     }
   }
   if (!proven_) check(result);
@@ -70,7 +86,7 @@ Layout Composer::result() {
 
 Layout Composer::compose(IntTuple const& shape, IntTuple const& stride) {
   if (!shape.is_tuple()) return compose_mode(shape.leaf(), stride.leaf());
-  LayoutBuilder result;
+  LayoutBuilder result(shape.rank());
   for (int i = 0; i < shape.rank(); ++i) result.append(compose(shape[i], stride[i]));
   return std::move(result).tuple();
 }
@@ -88,8 +104,8 @@ Layout Composer::compose_mode(Integer const& shape, Integer const& stride) {
   IntTuple const& lhs_stride = at_path(stride.basis, lhs_.stride());
   Integer const step{stride.value, {}, stride.is_static};
 
-  if (step.value == 0) return Layout(IntTuple(shape), IntTuple(step));
-  if (!lhs_shape.is_tuple()) return Layout(IntTuple(shape), IntTuple(step * lhs_stride.leaf()));
+  if (step.value == 0) return Layout::trusted(IntTuple(shape), IntTuple(step));
+  if (!lhs_shape.is_tuple()) return Layout::trusted(IntTuple(shape), IntTuple(step * lhs_stride.leaf()));
 
   int const rank = lhs_shape.rank();
   auto& reach = reach_of(stride.basis, rank);
@@ -97,6 +113,8 @@ Layout Composer::compose_mode(Integer const& shape, Integer const& stride) {
 
   std::vector<IntTuple> shapes;
   std::vector<IntTuple> strides;
+  shapes.reserve(rank);
+  strides.reserve(rank);
   Integer rest_shape = shape;
   Integer rest_stride = step;
   for (int i = 0; i + 1 < rank; ++i) {
@@ -125,12 +143,12 @@ Layout Composer::compose_mode(Integer const& shape, Integer const& stride) {
   }
 
   Integer const last = rest_stride * lhs_stride[rank - 1].leaf();
-  if (shapes.empty()) return Layout(IntTuple(rest_shape), IntTuple(last));
+  if (shapes.empty()) return Layout::trusted(IntTuple(rest_shape), IntTuple(last));
   if (!rest_shape.is(1)) {
     shapes.emplace_back(rest_shape);
     strides.emplace_back(last);
   }
-  return Layout(unwrap(IntTuple(std::move(shapes))), unwrap(IntTuple(std::move(strides))));
+  return Layout::trusted(unwrap(IntTuple(std::move(shapes))), unwrap(IntTuple(std::move(strides))));
 }
 
 void Composer::check(Layout const& result) const {

@@ -76,14 +76,16 @@ void append_products_like(IntTuple const& shape, IntTuple const& guide, std::vec
 }  // namespace
 
 int IntTuple::depth() const {
+  if (!is_tuple()) return 0;
   int depth = 0;
-  for (auto const& e : elements_) depth = std::max(depth, e.depth());
-  return is_tuple_ ? depth + 1 : 0;
+  for (auto const& e : *elements_) depth = std::max(depth, e.depth());
+  return depth + 1;
 }
 
 bool IntTuple::operator==(IntTuple const& other) const {
-  if (is_tuple_ != other.is_tuple_) return false;
-  return is_tuple_ ? elements_ == other.elements_ : leaf_ == other.leaf_;
+  if (is_tuple() != other.is_tuple()) return false;
+  if (!is_tuple()) return leaf_ == other.leaf_;
+  return elements_ == other.elements_ || *elements_ == *other.elements_;
 }
 
 void append_leaves(IntTuple const& t, std::vector<Integer>& leaves) {
@@ -96,6 +98,7 @@ void append_leaves(IntTuple const& t, std::vector<Integer>& leaves) {
 
 std::vector<Integer> leaves(IntTuple const& t) {
   std::vector<Integer> result;
+  result.reserve(8);
   append_leaves(t, result);
   return result;
 }
@@ -144,6 +147,7 @@ Integer product(IntTuple const& t) {
 IntTuple product_each(IntTuple const& t) {
   if (!t.is_tuple()) return IntTuple(std::vector<IntTuple>{t});
   std::vector<IntTuple> result;
+  result.reserve(t.rank());
   for (auto const& e : t.elements()) result.push_back(product(e));
   return IntTuple(std::move(result));
 }
@@ -196,6 +200,7 @@ IntTuple ceil_div(IntTuple const& a, IntTuple const& b) {
 IntTuple repeat_like(IntTuple const& t, Integer const& value) {
   if (!t.is_tuple()) return value;
   std::vector<IntTuple> result;
+  result.reserve(t.rank());
   for (auto const& e : t.elements()) result.push_back(repeat_like(e, value));
   return IntTuple(std::move(result));
 }
@@ -268,6 +273,24 @@ IntTuple crd2idx(IntTuple const& coord, IntTuple const& shape, IntTuple const& s
     sum = i == 0 ? part : arithmetic_sum(sum, part);
   }
   return sum;
+}
+
+std::int64_t index_at(std::int64_t coord, IntTuple const& shape, IntTuple const& stride) {
+  if (!shape.is_tuple()) return multiply(coord, stride.leaf().value);
+  std::int64_t sum = 0;
+  int const last = shape.rank() - 1;
+  for (int i = 0; i < last; ++i) {
+    std::int64_t const extent = product(shape[i]).value;
+    sum = add(sum, index_at(coord % extent, shape[i], stride[i]));
+    coord /= extent;
+  }
+  return add(sum, index_at(coord, shape[last], stride[last]));
+}
+
+bool has_basis(IntTuple const& stride) {
+  if (!stride.is_tuple()) return stride.leaf().has_basis();
+  return std::any_of(stride.elements().begin(), stride.elements().end(),
+                     [](IntTuple const& e) { return has_basis(e); });
 }
 
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -9,23 +9,22 @@
 
 namespace cute_py::layout {
 
-// An integer or a tuple of IntTuples: a shape, a stride, a coordinate.
+// An integer or a tuple of IntTuples: a shape, a stride, a coordinate. Immutable, so that copies share their elements.
 class IntTuple {
  public:
   IntTuple() = default;
   IntTuple(Integer const& leaf) : leaf_(leaf) {}  // NOLINT: an integer is an IntTuple
-  explicit IntTuple(std::vector<IntTuple> elements) : elements_(std::move(elements)), is_tuple_(true) {}
+  explicit IntTuple(std::vector<IntTuple> elements)
+      : elements_(std::make_shared<std::vector<IntTuple> const>(std::move(elements))) {}
 
-  bool is_tuple() const { return is_tuple_; }
+  bool is_tuple() const { return elements_ != nullptr; }
   Integer const& leaf() const { return leaf_; }
-  std::vector<IntTuple> const& elements() const { return elements_; }
+  std::vector<IntTuple> const& elements() const { return *elements_; }  // of a tuple
 
   // Of an integer, itself for i == 0.
-  IntTuple const& operator[](int i) const { return is_tuple_ ? elements_[i] : *this; }
-  int rank() const { return is_tuple_ ? static_cast<int>(elements_.size()) : 1; }
+  IntTuple const& operator[](int i) const { return is_tuple() ? (*elements_)[i] : *this; }
+  int rank() const { return is_tuple() ? static_cast<int>(elements_->size()) : 1; }
   int depth() const;
-
-  void append(IntTuple element) { elements_.push_back(std::move(element)); }
 
   // Values alone; static and dynamic integers of one value are equal.
   bool operator==(IntTuple const& other) const;
@@ -33,8 +32,7 @@ class IntTuple {
 
  private:
   Integer leaf_;
-  std::vector<IntTuple> elements_;
-  bool is_tuple_ = false;
+  std::shared_ptr<std::vector<IntTuple> const> elements_;
 };
 
 // The integers from left to right.
@@ -76,6 +74,8 @@ IntTuple basis_like(IntTuple const& shape);
 // The value at a coordinate: an integer, or an arithmetic tuple where strides are basis elements.
 IntTuple crd2idx(IntTuple const& coord, IntTuple const& shape, IntTuple const& stride);
 IntTuple crd2idx(IntTuple const& coord, IntTuple const& shape);
+std::int64_t index_at(std::int64_t coord, IntTuple const& shape, IntTuple const& stride);
+bool has_basis(IntTuple const& stride);
 IntTuple idx2crd(IntTuple const& index, IntTuple const& shape);
 IntTuple idx2crd(IntTuple const& index, IntTuple const& shape, IntTuple const& stride);
 IntTuple crd2crd(IntTuple const& coord, IntTuple const& from, IntTuple const& to);

@@ -85,29 +85,22 @@ Layout::Layout(IntTuple const& shape) : shape_(shape) {
   stride_ = compact_left(shape_);
 }
 
-Layout Layout::operator[](int i) const {
-  Layout mode;
-  mode.shape_ = shape_[i];
-  mode.stride_ = stride_[i];
-  return mode;
-}
+Layout Layout::operator[](int i) const { return trusted(shape_[i], stride_[i]); }
 
 void LayoutBuilder::append(Layout const& mode) {
-  shapes_.push_back(mode.shape_);
-  strides_.push_back(mode.stride_);
+  shapes_.push_back(mode.shape());
+  strides_.push_back(mode.stride());
 }
 
 Layout LayoutBuilder::tuple() && {
-  Layout result;
-  result.shape_ = IntTuple(std::move(shapes_));
-  result.stride_ = IntTuple(std::move(strides_));
-  result.size();
+  Layout result = Layout::trusted(IntTuple(std::move(shapes_)), IntTuple(std::move(strides_)));
+  result.size();  // fits in 64 bits
   return result;
 }
 
 Layout make_layout(std::vector<Layout> const& modes) {
   if (modes.empty()) throw LayoutError("make_layout: there is no layout of no modes");
-  LayoutBuilder builder;
+  LayoutBuilder builder(static_cast<int>(modes.size()));
   for (auto const& mode : modes) builder.append(mode);
   return std::move(builder).tuple();
 }

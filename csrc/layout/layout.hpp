@@ -12,13 +12,18 @@ namespace cute_py::layout {
 // profile. Extents are 1 or more and the size fits in 64 bits.
 class Layout {
  public:
-  Layout() : Layout(fixed(1), fixed(0)) {}
+  Layout() : Layout(fixed(1), fixed(0), Trusted{}) {}
 
   // Throws LayoutError for a shape and a stride that are not congruent and for extents below 1.
   Layout(IntTuple shape, IntTuple stride);
 
   // Compact, the first mode fastest.
   explicit Layout(IntTuple const& shape);
+
+  // Without the checks, for what is made of the modes of checked layouts.
+  static Layout trusted(IntTuple shape, IntTuple stride) {
+    return Layout(std::move(shape), std::move(stride), Trusted{});
+  }
 
   IntTuple const& shape() const { return shape_; }
   IntTuple const& stride() const { return stride_; }
@@ -31,11 +36,15 @@ class Layout {
 
   IntTuple operator()(IntTuple const& coord) const { return crd2idx(coord, shape_, stride_); }
 
+  // The index of a 1-D coordinate. Requires strides that are integers.
+  std::int64_t operator()(std::int64_t coord) const { return index_at(coord, shape_, stride_); }
+
   bool operator==(Layout const& other) const { return shape_ == other.shape_ && stride_ == other.stride_; }
   bool operator!=(Layout const& other) const { return !(*this == other); }
 
  private:
-  friend class LayoutBuilder;
+  struct Trusted {};
+  Layout(IntTuple shape, IntTuple stride, Trusted) : shape_(std::move(shape)), stride_(std::move(stride)) {}
 
   IntTuple shape_;
   IntTuple stride_;
@@ -44,8 +53,12 @@ class Layout {
 // Collects modes into a layout of that many modes.
 class LayoutBuilder {
  public:
+  explicit LayoutBuilder(int rank) {
+    shapes_.reserve(rank);
+    strides_.reserve(rank);
+  }
+
   void append(Layout const& mode);
-  bool empty() const { return shapes_.empty(); }
   Layout tuple() &&;
 
  private:

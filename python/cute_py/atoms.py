@@ -122,6 +122,16 @@ class MMAAtom(Drawable):
         m, n, k = (int(extent) for extent in self.shape_mnk)
         return (("A", self.layout_a_tv, m * k), ("B", self.layout_b_tv, n * k), ("C", self.layout_c_tv, m * n))
 
+    @property
+    def suspicion(self) -> str:
+        """Which layout does not reach every element of its tile; empty if all do."""
+        for operand, layout, size in self.tiles():
+            image = _core.filter(layout)  # the same values, each as rarely as modes of stride 0 allow
+            reached = len(set(_core.layout_values(image, image.size)))
+            if reached != size:
+                return f"{operand}: {layout} reaches {reached} of {size} elements"
+        return ""
+
     def __str__(self) -> str:
         return (
             "MMA_Atom\n"
@@ -279,13 +289,8 @@ class Catalogue(Mapping[str, Atom], Generic[Atom]):
         >>> mma.suspects["SM80_16x8x32_S32S4S4S32_TN"]
         'B: ((_4,_8),(_8)):((_32,_1),(_8)) reaches 160 of 256 elements'
         """
-        found = {}
-        for name, atom in self._atoms.items():
-            for operand, layout, size in atom.tiles() if isinstance(atom, MMAAtom) else ():
-                reached = len(set(_core.layout_values(layout, layout.size)))
-                if reached != size:
-                    found[name] = f"{operand}: {layout} reaches {reached} of {size} elements"
-        return found
+        atoms = {name: atom for name, atom in self._atoms.items() if isinstance(atom, MMAAtom)}
+        return {name: atom.suspicion for name, atom in atoms.items() if atom.suspicion}
 
     def find(self, *parts: str) -> list[str]:
         """Return the names that contain every one of the parts.

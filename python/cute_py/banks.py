@@ -69,9 +69,10 @@ class BankConflicts:
         )
 
     def __str__(self) -> str:
+        waves = "1 wavefront" if self.wavefronts == 1 else f"{self.wavefronts} wavefronts"
         instructions = "1 instruction" if self.instructions == 1 else f"{self.instructions} instructions"
         conflicts = f"{self.conflicts} of them bank conflicts" if self.conflicts else "no bank conflicts"
-        return f"{self.wavefronts} wavefronts in {instructions}, {conflicts}"
+        return f"{waves} in {instructions}, {conflicts}"
 
 
 NOTHING = BankConflicts(0, 0, 0, 0)
@@ -134,13 +135,22 @@ def bank_conflicts(smem: Any, tv: Any, dtype: Any, *, vector: int = 1, is_write:
     partition = _layout(tv, "bank_conflicts", "tv")
     if partition.rank != 2:
         raise LayoutError(f"bank_conflicts: tv {partition} has rank {partition.rank}; it maps (thread, value)")
-    threads, values = int(_core.size(partition, 0)), int(_core.size(partition, 1))
+    values = int(_core.size(partition, 1))
     if vector < 1 or values % vector:
         raise LayoutError(f"bank_conflicts: {values} values do not divide into vectors of {vector}")
     if element.bits * vector % 8:
         raise LayoutError(f"bank_conflicts: {vector} elements of {element.bits} bits are no whole bytes")
-    table = np.array([layout(c) for c in _core.layout_values(partition, partition.size)]).reshape(values, threads)
+    table = _table("bank_conflicts", layout, partition)
     return _cost(table, element.bits, vector, is_write)
+
+
+def _table(operation: str, layout: Any, partition: Layout) -> npt.NDArray[np.int64]:
+    """Return the element of shared memory of every (value, thread)."""
+    coords = _core.layout_values(partition, partition.size)
+    if any(not isinstance(c, int) or not 0 <= c < layout.size for c in coords):
+        raise LayoutError(f"{operation}: the threads of {partition} go to coordinates that the tile {layout} does not have")
+    elements = np.array(_core.layout_values(layout, layout.size))
+    return elements[np.array(coords)].reshape(int(_core.size(partition, 1)), int(_core.size(partition, 0)))
 
 
 def _cost(table: npt.NDArray[np.int64], bits: int, vector: int, is_write: bool) -> BankConflicts:
@@ -218,11 +228,10 @@ def best_swizzle(
         partition = _layout(tv, "best_swizzle", name)
         if partition.rank != 2:
             raise LayoutError(f"best_swizzle: {name} {partition} has rank {partition.rank}; it maps (thread, value)")
-        threads, values = int(_core.size(partition, 0)), int(_core.size(partition, 1))
+        values = int(_core.size(partition, 1))
         if vector < 1 or values % vector:
             raise LayoutError(f"best_swizzle: {values} values of {name} do not divide into vectors of {vector}")
-        coords = _core.layout_values(partition, partition.size)
-        tables.append((np.array([layout(c) for c in coords]).reshape(values, threads), vector))
+        tables.append((_table("best_swizzle", layout, partition), vector))
     index_bits = max(int(layout.cosize) - 1, 1).bit_length()
     results: list[tuple[int, int, int, Swizzle, list[BankConflicts]]] = []
     for swizzle in _swizzles(max(write_vector, read_vector), index_bits):

@@ -25,8 +25,8 @@ def run(options: argparse.Namespace) -> int:
         atom = atoms.mma[parts[0]]
         print(f"{atom.name}: {atom.d} = {atom.a} x {atom.b} + {atom.c}")
         print(str(atom).rstrip())
-        if atom.name in atoms.mma.suspects:
-            print(f"suspect: {atoms.mma.suspects[atom.name]}")
+        if atom.suspicion:
+            print(f"suspect: {atom.suspicion}")
         return 0
     if len(parts) == 1 and parts[0] in atoms.copy:
         print(f"{parts[0]}: moves {atoms.copy[parts[0]].layout_ref.cosize} bits")
