@@ -83,7 +83,6 @@ def encode(shape, stride, dtype, box, *, swizzle, element_strides, address) -> i
     raw = (ctypes.c_char * 256)()
     aligned = (ctypes.addressof(raw) + 63) // 64 * 64
     driver = ctypes.CDLL("libcuda.so.1")
-    assert driver.cuInit(0) == 0
     return int(
         driver.cuTensorMapEncodeTiled(
             ctypes.c_void_p(aligned),
@@ -102,7 +101,19 @@ def encode(shape, stride, dtype, box, *, swizzle, element_strides, address) -> i
     )
 
 
+@pytest.fixture
+def context() -> None:
+    """Make the first GPU's primary context current: the driver encodes for a device."""
+    driver = ctypes.CDLL("libcuda.so.1")
+    device, context = ctypes.c_int(), ctypes.c_void_p()
+    assert driver.cuInit(0) == 0
+    assert driver.cuDeviceGet(ctypes.byref(device), 0) == 0
+    assert driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device) == 0
+    assert driver.cuCtxSetCurrent(context) == 0
+
+
 @pytest.mark.gpu
+@pytest.mark.usefixtures("context")
 def test_the_driver_agrees() -> None:
     rng = random.Random(0)
     disagreements = []
@@ -121,9 +132,9 @@ def test_the_driver_agrees() -> None:
         report = tma_check(shape, stride, dtype, box, **arguments)  # type: ignore[arg-type]
         accepts = encode(shape, stride, dtype, box, **arguments) == 0  # type: ignore[arg-type]
         accepted += accepts
-        # The driver does not know the shared memory that is left, so it takes boxes that are too large for it.
-        mine = all(rule.startswith("box: its") for rule in report.broken)
-        if accepts != mine:
+        if len(report.broken) == 1 and report.broken[0].startswith("box: its"):
+            continue  # the driver's own limit of a box differs from what a CTA's shared memory holds
+        if accepts != report.ok:
             disagreements.append((shape, stride, dtype, box, arguments, accepts, report.broken))
     assert accepted > 100
     assert not disagreements, f"{len(disagreements)}: {disagreements[:5]}"

@@ -149,7 +149,12 @@ py::object value_at(AnyLayoutType const& l, Tiler const& coord) {
 
 py::object value_or_slice(Layout const& l, py::args const& coords) {
   if (coords.size() == 1 && PyLong_CheckExact(coords[0].ptr()) && !has_basis(l.stride())) {
-    return py::int_(l(integer_argument({"layout(coord)", "coord"}, coords[0])));
+    std::int64_t const index = integer_argument({"layout(coord)", "coord"}, coords[0]);
+    try {
+      return py::int_(l(index));
+    } catch (LayoutError const& error) {
+      throw LayoutError("coord " + std::to_string(index) + " of " + to_string(l) + ": " + error.what());
+    }
   }
   Tiler const coord = coordinate_argument(coords);
   return has_any(coord) ? py::cast(slice(coord, l)) : value_at(l, coord);
