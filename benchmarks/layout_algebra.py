@@ -30,7 +30,7 @@ Step = tuple[str, tuple[Any, ...]]
 
 def random_shape(rng: random.Random) -> Any:
     extents = [rng.choice([2, 2, 3, 4, 4, 8]) for _ in range(rng.randint(1, 3))]
-    return tuple(tuple([e, 2]) if rng.random() < 0.3 else e for e in extents)
+    return tuple((e, 2) if rng.random() < 0.3 else e for e in extents)
 
 
 def make_script(seed: int) -> list[Step]:
@@ -164,7 +164,9 @@ def main() -> None:
         options.output.write_text(json.dumps(report, indent=2) + "\n")
 
 
-def by_operation(ours: list[tuple[str, tuple[Any, ...]]], theirs: list[tuple[str, tuple[Any, ...]]]) -> dict[str, float]:
+def by_operation(
+    ours: list[tuple[str, tuple[Any, ...]]], theirs: list[tuple[str, tuple[Any, ...]]]
+) -> dict[str, float]:
     """Return the ratio of each kind of operation."""
     ratios = {}
     for kind in OURS:

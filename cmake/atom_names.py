@@ -19,7 +19,7 @@ def majors(name: str, parameters: str) -> list[tuple[str, ...]]:
     """Return the majornesses that an SM90 atom exists in. Registers hold A k-major; only 16-bit types have a choice."""
     if "tnspA" not in parameters:
         return [()]
-    firsts = ["K"] if name.endswith("_RS_TN") or name.endswith("_RS") else ["K", "MN"]
+    firsts = ["K"] if name.endswith(("_RS_TN", "_RS")) else ["K", "MN"]
     return [(a, b) for a in firsts for b in ("K", "MN")]
 
 

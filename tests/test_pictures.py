@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -412,6 +413,8 @@ def test_objects_draw_themselves() -> None:
 
 def tool(name: str) -> str:
     path = shutil.which(name)
+    if path is None and os.environ.get("CI"):
+        pytest.fail(f"there is no {name}")
     if path is None:
         pytest.skip(f"there is no {name}")
     return path

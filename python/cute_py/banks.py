@@ -148,9 +148,12 @@ def _table(operation: str, layout: Any, partition: Layout) -> npt.NDArray[np.int
     """Return the element of shared memory of every (value, thread)."""
     coords = _core.layout_values(partition, partition.size)
     if any(not isinstance(c, int) or not 0 <= c < layout.size for c in coords):
-        raise LayoutError(f"{operation}: the threads of {partition} go to coordinates that the tile {layout} does not have")
+        raise LayoutError(
+            f"{operation}: the threads of {partition} go to coordinates that the tile {layout} does not have"
+        )
     elements = np.array(_core.layout_values(layout, layout.size))
-    return elements[np.array(coords)].reshape(int(_core.size(partition, 1)), int(_core.size(partition, 0)))
+    table: npt.NDArray[np.int64] = elements[np.array(coords)]
+    return table.reshape(int(_core.size(partition, 1)), int(_core.size(partition, 0)))
 
 
 def _cost(table: npt.NDArray[np.int64], bits: int, vector: int, is_write: bool) -> BankConflicts:

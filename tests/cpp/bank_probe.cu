@@ -1,6 +1,8 @@
-// Makes one warp execute one shared-memory instruction for each pattern of a file, one launch each, for a profiler to count.
+// Makes one warp execute one shared-memory instruction for each pattern of a file, one launch each, for a profiler to
+// count.
 //
-// The file: int32 number of patterns, then for each its width in bytes, 1 for a store or 0 for a load, and 32 byte addresses.
+// The file: int32 number of patterns, then for each its width in bytes, 1 for a store or 0 for a load, and 32 byte
+// addresses.
 #include <cstdint>
 #include <cstdio>
 #include <vector>
