@@ -42,7 +42,7 @@ def make_script(seed: int) -> list[Step]:
         kind = kinds[len(script) % len(kinds)]
         step = (kind, arguments(kind, rng))
         try:
-            ours, theirs = run_ours(*prepare(cl.Layout, step)), run_theirs(*prepare(peer.Layout, step))
+            ours, theirs = (function(*args) for function, args in (prepare(cl, step), prepare(peer, step)))
         except (ValueError, peer.LayoutError):  # LayoutError of cute_py is a ValueError
             continue
         if values(ours) == values(theirs):
@@ -65,54 +65,37 @@ def arguments(kind: str, rng: random.Random) -> tuple[Any, ...]:
     return (shape, rng.choice([2, 4, (2,), (2, 2)]) if len(shape) > 1 else 2)
 
 
-def prepare(make: Callable[..., Any], step: Step) -> tuple[str, tuple[Any, ...]]:
-    """Replace shapes by layouts, which are not part of the timed work except where making one is the operation."""
+def prepare(package: Any, step: Step) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """Return the function and its arguments. Making layouts is timed only where it is the operation."""
     kind, args = step
-    if kind in {"make", "idx2crd"}:
-        return kind, args
+    make = package.Layout
+    if kind == "make":
+        return make, args
+    if kind == "idx2crd":
+        return package.idx2crd, (args[1], args[0])
+    if kind == "call":
+        return make(args[0]), (args[1],)
+    function = getattr(package, NAMES[kind][package is peer])
     if kind == "complement":
         shape, stride, target = args
         steps = [stride]
         for extent in shape[:-1]:
             steps.append(steps[-1] * extent * 2)
-        return kind, (make(shape, tuple(steps)), target)
+        return function, (make(shape, tuple(steps)), target)
     if kind in {"compose", "product"}:
-        return kind, (make(args[0]), make(args[1]))
-    return kind, (make(args[0]), *args[1:])
+        return function, (make(args[0]), make(args[1]))
+    return function, (make(args[0]), *args[1:])
 
 
-def run_ours(kind: str, args: tuple[Any, ...]) -> Any:
-    return OURS[kind](*args)
-
-
-def run_theirs(kind: str, args: tuple[Any, ...]) -> Any:
-    return THEIRS[kind](*args)
-
-
-OURS: dict[str, Callable[..., Any]] = {
-    "make": cl.Layout,
-    "call": lambda layout, i: layout(i),
-    "coalesce": cl.coalesce,
-    "compose": cl.composition,
-    "complement": cl.complement,
-    "divide": cl.logical_divide,
-    "zipped": cl.zipped_divide,
-    "product": cl.logical_product,
-    "inverse": cl.right_inverse,
-    "idx2crd": lambda shape, i: cl.idx2crd(i, shape),
-}
-
-THEIRS: dict[str, Callable[..., Any]] = {
-    "make": peer.Layout,
-    "call": lambda layout, i: layout(i),
-    "coalesce": peer.coalesce,
-    "compose": peer.compose,
-    "complement": peer.complement,
-    "divide": peer.logical_divide,
-    "zipped": peer.zipped_divide,
-    "product": peer.logical_product,
-    "inverse": peer.right_inverse,
-    "idx2crd": lambda shape, i: peer.idx2crd(i, shape),
+# What each operation is called here and there.
+NAMES = {
+    "coalesce": ("coalesce", "coalesce"),
+    "compose": ("composition", "compose"),
+    "complement": ("complement", "complement"),
+    "divide": ("logical_divide", "logical_divide"),
+    "zipped": ("zipped_divide", "zipped_divide"),
+    "product": ("logical_product", "logical_product"),
+    "inverse": ("right_inverse", "right_inverse"),
 }
 
 
@@ -125,10 +108,13 @@ def values(result: Any) -> Any:
     return result
 
 
-def seconds(run: Callable[[str, tuple[Any, ...]], Any], work: list[tuple[str, tuple[Any, ...]]]) -> float:
+Work = list[tuple[Callable[..., Any], tuple[Any, ...]]]
+
+
+def seconds(work: Work) -> float:
     start = time.perf_counter()
-    for kind, args in work:
-        run(kind, args)
+    for function, args in work:
+        function(*args)
     return time.perf_counter() - start
 
 
@@ -140,19 +126,19 @@ def main() -> None:
     options = parser.parse_args()
 
     script = make_script(options.seed)
-    ours = [prepare(cl.Layout, step) for step in script]
-    theirs = [prepare(peer.Layout, step) for step in script]
+    ours = [prepare(cl, step) for step in script]
+    theirs = [prepare(peer, step) for step in script]
     times: dict[str, list[float]] = {"cute_py": [], "tensor_layouts": []}
     for _ in range(options.repeats):
-        times["cute_py"].append(seconds(run_ours, ours))
-        times["tensor_layouts"].append(seconds(run_theirs, theirs))
+        times["cute_py"].append(seconds(ours))
+        times["tensor_layouts"].append(seconds(theirs))
     medians = {name: statistics.median(t) for name, t in times.items()}
     report = {
         "python": platform.python_version(),
         "operations": len(script),
         "microseconds_per_operation": {name: 1e6 * t / len(script) for name, t in medians.items()},
         "ratio": medians["tensor_layouts"] / medians["cute_py"],
-        "by_operation": by_operation(ours, theirs),
+        "by_operation": by_operation(script),
     }
     print(f"{len(script)} operations, every result equal: {dict(Counter(kind for kind, _ in script))}")
     for name, value in report["microseconds_per_operation"].items():
@@ -164,15 +150,13 @@ def main() -> None:
         options.output.write_text(json.dumps(report, indent=2) + "\n")
 
 
-def by_operation(
-    ours: list[tuple[str, tuple[Any, ...]]], theirs: list[tuple[str, tuple[Any, ...]]]
-) -> dict[str, float]:
+def by_operation(script: list[Step]) -> dict[str, float]:
     """Return the ratio of each kind of operation."""
     ratios = {}
-    for kind in OURS:
-        mine, other = [w for w in ours if w[0] == kind], [w for w in theirs if w[0] == kind]
-        best = [min(seconds(run, work) for _ in range(5)) for run, work in ((run_ours, mine), (run_theirs, other))]
-        ratios[kind] = best[1] / best[0]
+    for kind in dict.fromkeys(kind for kind, _ in script):
+        steps = [step for step in script if step[0] == kind]
+        ours, theirs = [prepare(cl, step) for step in steps], [prepare(peer, step) for step in steps]
+        ratios[kind] = min(seconds(theirs) for _ in range(5)) / min(seconds(ours) for _ in range(5))
     return ratios
 
 
