@@ -18,24 +18,35 @@ pytestmark = pytest.mark.compiler
 SEED = 20261120
 
 
-def judge(cases: list[Case], folder: Path, parts: int) -> None:
+@pytest.fixture
+def say(capsys: pytest.CaptureFixture[str]) -> Callable[[str], None]:
+    """Print although pytest keeps what tests print: the counts belong into the log."""
+
+    def say(text: str) -> None:
+        with capsys.disabled():
+            print(f"\njudge: {text}")
+
+    return say
+
+
+def judge(cases: list[Case], folder: Path, parts: int, say: Callable[[str], None]) -> None:
     counts = Counter(case.operation for case in cases)
     wrong = []
     for case, (text, values) in zip(cases, verdicts(cases, folder, parts), strict=True):
         if case.text != text or case.values(VALUES) != values:
             wrong.append(f"{case.cpp}\n  CuTe    {text} {values[:16]}\n  cute_py {case.text} {case.values(16)}")
-    print(f"\njudge: {len(cases)} cases, {len(wrong)} mismatches: {dict(sorted(counts.items()))}")
+    say(f"{len(cases)} cases, {len(wrong)} mismatches: {dict(sorted(counts.items()))}")
     assert not wrong, f"{len(wrong)} mismatches:\n" + "\n".join(wrong[:20])
 
 
-def test_random_cases(tmp_path: Path) -> None:
+def test_random_cases(tmp_path: Path, say: Callable[[str], None]) -> None:
     cases = random_cases(SEED)
     assert len(cases) >= 5000
-    judge(cases, tmp_path, 4)
+    judge(cases, tmp_path, 4, say)
 
 
-def test_corner_cases(tmp_path: Path) -> None:
-    judge(corners.cases(), tmp_path, 2)
+def test_corner_cases(tmp_path: Path, say: Callable[[str], None]) -> None:
+    judge(corners.cases(), tmp_path, 2, say)
 
 
 @pytest.mark.parametrize(
@@ -43,23 +54,23 @@ def test_corner_cases(tmp_path: Path) -> None:
     [tiled.mma_prints, tiled.copy_prints, tiled.config_prints, tiled.atom_prints, tiled.tutorial_prints],
     ids=lambda f: f.__name__,
 )
-def test_what_cute_prints(prints: Callable[[], list[Print]], tmp_path: Path) -> None:
+def test_what_cute_prints(prints: Callable[[], list[Print]], tmp_path: Path, say: Callable[[str], None]) -> None:
     statements = prints()
     wrong = []
     for statement, text in zip(statements, printed(statements, tmp_path), strict=True):
         if statement.text.rstrip("\n") != text.rstrip("\n"):
             wrong.append(f"{statement.name}\n  CuTe    {text}\n  cute_py {statement.text}")
-    print(f"\njudge: {len(statements)} statements, {len(wrong)} mismatches")
+    say(f"{prints.__name__}: {len(statements)} statements, {len(wrong)} mismatches")
     assert not wrong, f"{len(wrong)} mismatches:\n" + "\n".join(wrong[:10])
 
 
 def test_the_judge_sees_a_mismatch(tmp_path: Path) -> None:
     case = corners.cases()[0]
     with pytest.raises(AssertionError, match="1 mismatches"):
-        judge([Case(case.operation, "Layout<_2,_3>{}", case.result)], tmp_path, 1)
+        judge([Case(case.operation, "Layout<_2,_3>{}", case.result)], tmp_path, 1, print)
 
 
 def test_a_judge_that_does_not_compile_is_a_failure(tmp_path: Path) -> None:
     case = corners.cases()[0]
     with pytest.raises(AssertionError, match="does not compile"):
-        judge([Case(case.operation, "no_such_function()", case.result)], tmp_path, 1)
+        judge([Case(case.operation, "no_such_function()", case.result)], tmp_path, 1, print)

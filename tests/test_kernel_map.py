@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -129,3 +131,29 @@ def test_bad_requests() -> None:
             call()
     with pytest.raises(UnsupportedProblemError, match="no CuTe kernel"):
         cute_py.kernels()["reference_f32"].config  # noqa: B018
+
+
+def test_registers_are_unknown_without_a_gpu() -> None:
+    if cute_py.cuda_available():
+        pytest.skip("there is a GPU")
+    assert all(kernel.registers is None for kernel in cute_py.kernels().values())
+
+
+@pytest.mark.gpu
+def test_registers_allow_for_the_ctas_that_the_kernel_is_made_for() -> None:
+    for kernel in VARIANTS:
+        assert kernel.registers is not None
+        assert 32 <= kernel.registers <= 65536 // (2 * kernel.threads)
+
+
+def test_a_report_is_one_page_with_every_section(tmp_path: Path) -> None:
+    for name in ("sgemm_1_tn_f32", "sgemm_sm80_nt_f32_predicated"):
+        path = cute_py.kernels()[name].report(tmp_path / "k.html")
+        page = path.read_text()
+        assert page.startswith("<!DOCTYPE html>")
+        assert "http://" not in page.replace("http://www.w3.org", "")
+        for section in ("Facts", "Tiles", "Shared memory", "Copies", "Math", "Owners of C", "Banks"):
+            assert f">{section}</h2>" in page
+    with pytest.raises(OSError, match="no_such_folder"):
+        cute_py.kernels()["sgemm_1_tn_f32"].report(tmp_path / "no_such_folder" / "k.html")
+    assert list(tmp_path.iterdir()) == [tmp_path / "k.html"]

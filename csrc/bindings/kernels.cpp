@@ -1,5 +1,7 @@
 #include "bindings/kernels.hpp"
 
+#include <string>
+
 #include "instances/registry.hpp"
 #include "runtime/cuda.hpp"
 #include "runtime/host.hpp"
@@ -45,6 +47,17 @@ py::list entries() {
   return list;
 }
 
+// Registers of a thread of a GPU kernel on the current GPU; None where there is none.
+py::object registers(std::string const& name) {
+  if (runtime::device_count() == 0) return py::none();
+  for (Entry const* entry : instances::registry()) {
+    if (entry->traits.name != name || entry->traits.target != Target::cuda || entry->registers == nullptr) continue;
+    int const count = entry->registers();
+    return count > 0 ? py::object(py::int_(count)) : py::none();
+  }
+  return py::none();
+}
+
 py::list devices() {
   py::list list;
   for (int i = 0; i < runtime::device_count(); ++i) {
@@ -74,6 +87,7 @@ void register_kernels(py::module_& module) {
   module.def("host_isa", [] { return name_of(runtime::host_info().isa); });
   module.def("host_processors", &runtime::host_processors);
   module.def("entries", &entries);
+  module.def("registers", &registers, py::arg("name"));
 }
 
 }  // namespace cute_py::bindings

@@ -36,4 +36,11 @@ int launch(void (*kernel)(Args...), Problem const& problem, Execution const& exe
   return cudaGetLastError();
 }
 
+// Registers of a thread on the current GPU, 0 if there is none to ask.
+template <class... Args>
+int registers_of(void (*kernel)(Args...)) {
+  cudaFuncAttributes attributes{};
+  return cudaFuncGetAttributes(&attributes, kernel) == cudaSuccess ? attributes.numRegs : 0;
+}
+
 }  // namespace cute_py::instances

@@ -17,4 +17,10 @@ int launch(void (*kernel)(Args...), Problem const& problem, Execution const& exe
   return 0;
 }
 
+// Registers of a thread: the emulator has none.
+template <class... Args>
+int registers_of(void (*)(Args...)) {
+  return 0;
+}
+
 }  // namespace cute_py::instances

@@ -75,6 +75,7 @@ struct Entry {
   Traits traits;
   Run run;
   Describe describe = nullptr;
+  int (*registers)() = nullptr;  // of a thread, 0 if unknown
 };
 
 }  // namespace cute_py

@@ -84,6 +84,11 @@ class Kernel(Drawable):
         return config
 
     @property
+    def registers(self) -> int | None:
+        """Registers of a thread, as the CUDA runtime tells on the current GPU; None where there is no GPU."""
+        return _core.registers(self.name)
+
+    @property
     def tiled_mma(self) -> TiledMMA | None:
         """The `TiledMMA`; None of a kernel that partitions by thread layouts."""
         return self.config.tiled_mma

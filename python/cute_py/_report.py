@@ -64,6 +64,7 @@ def _facts(kernel: Kernel) -> str:
         ("threads", str(kernel.threads)),
         ("stages", str(kernel.stages)),
         ("shared memory", f"{kernel.shared_bytes} bytes"),
+        ("registers of a thread", str(kernel.registers or "not known without a GPU")),
         (
             "takes",
             "any extents and strides" if kernel.predicated else f"whole tiles, {kernel.alignment_bytes}-byte aligned",
