@@ -460,6 +460,8 @@ CONDITIONS: dict[str, tuple[Callable[[], Any], str]] = {
         "^make_identity_layout: .*7 levels",
     ),
     "a stride that is not used": (lambda: cl.crd2idx(3, Layout((4, 2)), (1, 1)), "^crd2idx: .*stride"),
+    "a swizzle of text that is no text": (lambda: Swizzle("\ud800"), "^Swizzle: bits must be text"),
+    "a composition of text that is no text": (lambda: ComposedLayout("\ud800"), "^ComposedLayout: outer must be text"),
     "no order": (lambda: cl.make_ordered_layout((2, 3), None), "^make_ordered_layout: order"),
 }
 

@@ -310,7 +310,8 @@ void register_classes(py::module_& m) {
                       "indices.")
       .def(py::init(named("Swizzle",
                           [](py::handle bits, py::handle base, py::handle shift) {
-                            if (is_text(bits) && base.is_none()) return parse_swizzle(bits.cast<std::string>());
+                            if (is_text(bits) && base.is_none())
+                              return parse_swizzle(text_argument({"Swizzle", "bits"}, bits));
                             int const b = small_argument({"Swizzle", "bits"}, bits);
                             return Swizzle(b, small_argument({"Swizzle", "base"}, base),
                                            shift.is_none() ? b : small_argument({"Swizzle", "shift"}, shift));
@@ -412,7 +413,8 @@ void register_classes(py::module_& m) {
       "layout that `composition` cannot merge. Its modes are those of `inner`.")
       .def(py::init(named("ComposedLayout",
                           [](py::handle outer, py::handle offset, py::handle inner) {
-                            if (is_text(outer) && inner.is_none()) return parse_composed(outer.cast<std::string>());
+                            if (is_text(outer) && inner.is_none())
+                              return parse_composed(text_argument({"ComposedLayout", "outer"}, outer));
                             IntTuple const o = int_tuple_argument({"ComposedLayout", "offset"}, offset);
                             if (o.is_tuple())
                               throw LayoutError("ComposedLayout: offset must be an integer, not " + to_string(o));
