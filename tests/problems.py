@@ -10,9 +10,20 @@ import pytest
 
 import cute_py
 from cute_py import Kernel
-from cute_py.testing import runs_here, strided_array
+from cute_py.testing import numpy_type, runs_here, strided_array
 
 FUNCTIONS = {"nt": "sgemm_nt", "tn": "sgemm_tn", "nn": "sgemm_nn", "tt": "sgemm_tt"}
+
+
+# The first letter of the BLAS function of a type.
+_LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z", "float16": "h", "bfloat16": "b"}
+
+
+def function_of(variant: Kernel, layout: str) -> str:
+    """The BLAS function that a variant can run for, or `gemm`."""
+    factor = variant.factors[-1]
+    default = {"float16": "float32", "bfloat16": "float32"}.get(factor, factor)
+    return f"{_LETTERS[factor]}gemm_{layout}" if factor in _LETTERS and variant.compute == default else "gemm"
 
 
 def variants_on_targets() -> list[Any]:
@@ -43,6 +54,16 @@ def edge_extents(variant: Kernel) -> list[tuple[int, int, int]]:
     return [*extents, (m + 1, n + 1, block_k + 1), (1, 1, 1)]
 
 
+def types_of(variant: Kernel) -> tuple[Any, Any]:
+    """The widest type that A and B, and the one that C, can have."""
+    own = "float32" if variant.compute == "tfloat32" else variant.compute
+    return numpy_type(variant.factors[-1]), numpy_type(own if own in variant.results else variant.results[-1])
+
+
+def is_integer(variant: Kernel) -> bool:
+    return variant.compute == "int32"
+
+
 @dataclass
 class Case:
     """One product with guarded operands on the host, run anywhere."""
@@ -55,10 +76,14 @@ class Case:
     alpha: float
     beta: float
 
-    def run(self, target: str, function: str = "gemm", **options: Any) -> np.ndarray:
+    def run(self, target: str, function: str = "gemm", variant: Kernel | None = None, **options: Any) -> np.ndarray:
         """Compute on the target, check every guard, and return C."""
         call = getattr(cute_py, function)
         scalars = {"alpha": self.alpha, "beta": self.beta}
+        if variant is not None:
+            options["kernel"] = variant.name
+            if function == "gemm":
+                options["compute"] = variant.compute
         a, b = self.A.copy(), self.B.copy()
         call(self.A, self.B, self.C, device=target, **scalars, **options)
         np.testing.assert_array_equal(self.A, a)
@@ -66,6 +91,18 @@ class Case:
         for check in self.checks:
             check()
         return self.C
+
+
+def draw(
+    rng: np.random.Generator, shape: tuple[int, ...], dtype: Any = np.float32, *, exact: bool = False
+) -> np.ndarray:
+    """Random numbers of a type: normal ones, or small integers, whose products are exact."""
+    dtype = np.dtype(dtype)
+    exact = exact or dtype.kind == "i"
+    values: Any = rng.integers(-8, 9, shape) if exact else rng.standard_normal(shape)
+    if dtype.kind == "c":
+        values = values + 1j * (rng.integers(-8, 9, shape) if exact else rng.standard_normal(shape))
+    return np.asarray(values).astype(dtype)
 
 
 def make_case(
@@ -78,21 +115,20 @@ def make_case(
     beta: float = 0.0,
     pads: tuple[int, int, int] = (0, 0, 0),
     offsets: tuple[int, int, int] = (0, 0, 0),
+    variant: Kernel | None = None,
 ) -> Case:
-    """Draw A, B and C with the strides of a layout. A C that must not be read is full of NaN."""
+    """Draw A, B and C of a variant's types with the strides of a layout. A C that must not be read is full of NaN."""
     m, n, k = extents
-
-    def draw(rows: int, columns: int) -> np.ndarray:
-        shape = (rows, columns)
-        return (rng.integers(-8, 9, shape) if exact else rng.standard_normal(shape)).astype(np.float32)
+    factor, result = types_of(variant) if variant is not None else (np.dtype("f4"), np.dtype("f4"))
 
     def place(values: np.ndarray, first_unit: bool, which: int) -> tuple[np.ndarray, Any]:
         rows, columns = values.shape
         leading = max(rows if first_unit else columns, 1) + pads[which]
         strides = (1, leading) if first_unit else (leading, 1)
-        return strided_array(values, strides, offset=offsets[which])
+        return strided_array(values, strides, offset=offsets[which], dtype=values.dtype)
 
-    A, check_a = place(draw(m, k), layout[0] == "n", 0)
-    B, check_b = place(draw(n, k), layout[1] == "t", 1)
-    C, check_c = place(draw(m, n) if beta != 0 else np.full((m, n), np.nan, np.float32), True, 2)
+    A, check_a = place(draw(rng, (m, k), factor, exact=exact), layout[0] == "n", 0)
+    B, check_b = place(draw(rng, (n, k), factor, exact=exact), layout[1] == "t", 1)
+    unread = np.full((m, n), 99 if result.kind == "i" else np.nan, result)
+    C, check_c = place(draw(rng, (m, n), result, exact=exact) if beta != 0 else unread, True, 2)
     return Case(A, B, C, C.copy(), [check_a, check_b, check_c], alpha, beta)

@@ -211,10 +211,9 @@ def test_kernels(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_verify(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", "sgemm_sm80", "--target", "emulator"]) == 0
-    output = capsys.readouterr().out
-    assert (
-        output == f"verify: all {testing.count_checks(['sgemm_sm80'], ['emulator'])} checks passed (40 on emulator)\n"
-    )
+    count = testing.count_checks(["sgemm_sm80"], ["emulator"])
+    assert count >= 40
+    assert capsys.readouterr().out == f"verify: all {count} checks passed ({count} on emulator)\n"
     assert main(["verify", "sgemm_sm81"]) == 2
     assert "near: sgemm_sm80" in capsys.readouterr().err
     assert main(["verify", "cpu", "--target", "emulator"]) == 2
@@ -271,4 +270,4 @@ def test_the_progress_bar_shows_on_a_terminal() -> None:
             shown += chunk
         assert process.wait() == 0
     os.close(terminal)
-    assert b"/40" in shown or b"/80" in shown
+    assert f"/{testing.count_checks(['sgemm_1'])}".encode() in shown

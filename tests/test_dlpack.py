@@ -136,7 +136,7 @@ HOSTILE = {
     "a compact span over any memory": ({"shape": (2**40, 2**40), "strides": None}, "span more than any memory"),
     "a negative span over any memory": ({"shape": (6, 5), "strides": (-(2**63), 1)}, "spans more than any memory"),
     "lanes": ({"dtype": (2, 32, 4)}, "float32x4"),
-    "bfloat16": ({"dtype": (4, 16, 1)}, "bfloat16"),
+    "float128": ({"dtype": (2, 128, 1)}, "float128"),
     "no memory": ({"data": None}, "has elements but no memory"),
     "an unknown type": ({"dtype": (77, 32, 1)}, "unknown32"),
     "an unknown device": ({"device": (99, 0)}, "DLPack device type 99"),

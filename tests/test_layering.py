@@ -15,11 +15,12 @@ ROOT = Path(__file__).parents[1]
 CSRC = {
     "problem": set(),
     "layout": {"problem"},
-    "catalogue": {"layout", "problem"},
-    "kernels": {"catalogue", "problem"},
-    "cpu": {"catalogue", "problem"},
+    "numeric": {"problem"},
+    "catalogue": {"layout", "numeric", "problem"},
+    "kernels": {"catalogue", "numeric", "problem"},
+    "cpu": {"numeric", "problem"},
     "emulator": {"catalogue", "kernels", "problem"},
-    "instances": {"catalogue", "cpu", "emulator", "kernels", "problem"},
+    "instances": {"catalogue", "cpu", "emulator", "kernels", "numeric", "problem"},
     "runtime": {"problem"},
     "dispatch": {"instances", "problem"},
     "bindings": {"catalogue", "dispatch", "emulator", "instances", "layout", "problem", "runtime"},
@@ -27,7 +28,7 @@ CSRC = {
 
 # Headers from outside, and the only folders that may include them.
 OUTSIDE = {
-    r"(cute|cutlass)/": {"catalogue", "kernels", "cpu", "emulator", "instances"},
+    r"(cute|cutlass)/": {"numeric", "catalogue", "kernels", "cpu", "emulator", "instances"},
     r"(pybind11/|Python\.h)": {"bindings"},
     r"cuda_runtime": {"runtime"},
 }

@@ -70,16 +70,33 @@ std::string_view optional_text_argument(char const* name, py::handle value) {
   return text;
 }
 
-float number_argument(char const* name, py::handle value) {
-  if (PyFloat_CheckExact(value.ptr())) return static_cast<float>(PyFloat_AS_DOUBLE(value.ptr()));
+std::complex<double> number_argument(char const* name, py::handle value, bool may_be_complex) {
+  if (PyFloat_CheckExact(value.ptr())) return PyFloat_AS_DOUBLE(value.ptr());
+  bool const complex = is_complex(value);
   bool const is_number = !PyUnicode_Check(value.ptr()) && !PyBytes_Check(value.ptr()) &&
-                         !PyByteArray_Check(value.ptr()) && !is_complex(value) && !is_true(value, "requires_grad");
-  auto const number = py::reinterpret_steal<py::object>(is_number ? PyNumber_Float(value.ptr()) : nullptr);
+                         !PyByteArray_Check(value.ptr()) && (!complex || may_be_complex) &&
+                         !is_true(value, "requires_grad");
+  py::object number;
+  if (is_number && complex) {
+    auto const type = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(&PyComplex_Type));
+    number = py::reinterpret_steal<py::object>(PyObject_CallOneArg(type.ptr(), value.ptr()));
+  } else if (is_number) {
+    number = py::reinterpret_steal<py::object>(PyNumber_Float(value.ptr()));
+  }
   if (!number) {
     PyErr_Clear();
-    throw OperandError(std::string(name) + " is a real number, got " + shown(value));
+    throw OperandError(std::string(name) + (may_be_complex ? " is a number, got " : " is a real number, got ") +
+                       shown(value));
   }
-  return static_cast<float>(PyFloat_AS_DOUBLE(number.ptr()));
+  return complex ? std::complex<double>(PyComplex_RealAsDouble(number.ptr()), PyComplex_ImagAsDouble(number.ptr()))
+                 : PyFloat_AS_DOUBLE(number.ptr());
+}
+
+bool flag_argument(char const* name, py::handle value) {
+  if (PyBool_Check(value.ptr())) return value.is(py::bool_(true));
+  auto const type = type_name(value);
+  if (type == "numpy.bool" || type == "numpy.bool_") return PyObject_IsTrue(value.ptr()) == 1;
+  throw OperandError(std::string(name) + " is True or False, got " + shown(value));
 }
 
 std::optional<std::uintptr_t> stream_argument(py::handle value) {

@@ -2,6 +2,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include <complex>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -20,8 +21,11 @@ std::string_view text_argument(char const* name, py::handle value);
 // The same, or None for an empty text.
 std::string_view optional_text_argument(char const* name, py::handle value);
 
-// A real number: of Python, of NumPy, or an array with one element and no gradient. Rounded to float32.
-float number_argument(char const* name, py::handle value);
+// A number: of Python, of NumPy, or an array with one element and no gradient.
+std::complex<double> number_argument(char const* name, py::handle value, bool may_be_complex);
+
+// True or False.
+bool flag_argument(char const* name, py::handle value);
 
 // A cudaStream_t as an int, or a stream of CuPy, PyTorch or cuda.core; nothing for None.
 std::optional<std::uintptr_t> stream_argument(py::handle value);

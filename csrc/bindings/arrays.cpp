@@ -106,6 +106,11 @@ bool in_module(py::handle object, char const* module) {
   return name.compare(0, length, module) == 0 && (name.size() == length || name[length] == '.');
 }
 
+// An array of NumPy with the type bfloat16 of ml_dtypes.
+bool is_numpy_bfloat16(py::handle object) {
+  return in_module(object, "numpy") && py::str(object.attr("dtype")).cast<std::string>() == "bfloat16";
+}
+
 // The stream that CuPy would use now; 0, the legacy default stream, for a library that does not say.
 std::uintptr_t library_stream(py::handle object) {
   if (!in_module(object, "cupy")) return 0;
@@ -135,11 +140,26 @@ Operand::~Operand() {
   }
 }
 
-bool Operand::is_float32() const { return dtype_.code == dlpack::kFloat && dtype_.bits == 32 && dtype_.lanes == 1; }
+std::optional<DType> Operand::type() const {
+  struct Known {
+    std::uint8_t code;
+    std::uint8_t bits;
+    DType type;
+  };
+  static constexpr Known kKnown[] = {
+      {dlpack::kFloat, 32, DType::f32}, {dlpack::kFloat, 16, DType::f16},   {dlpack::kBfloat, 16, DType::bf16},
+      {dlpack::kFloat, 64, DType::f64}, {dlpack::kComplex, 64, DType::c64}, {dlpack::kComplex, 128, DType::c128},
+      {dlpack::kInt, 8, DType::i8},     {dlpack::kInt, 32, DType::i32},
+  };
+  for (auto const& [code, bits, type] : kKnown) {
+    if (dtype_.code == code && dtype_.bits == bits && dtype_.lanes == 1) return type;
+  }
+  return std::nullopt;
+}
 
 std::string Operand::describe() const {
-  return std::string(name_) + " " + dtype_text(dtype_) + " " + (rank_ == 2 ? layout_text(2, shape_, stride_) : text_) +
-         " " + device_text(device_);
+  return std::string(name_) + " " + dtype_text(dtype_) + " " + layout_text(rank_, shape_, stride_) + " " +
+         device_text(device_);
 }
 
 void Operand::refuse(std::string const& rule, std::string const& next) const {
@@ -154,10 +174,13 @@ void Operand::view(dlpack::Tensor const& tensor) {
     refuse(std::string(name_) + " is on " + device_text(device_) + "; operands are on a CPU or on an NVIDIA GPU",
            "move it to one of these");
   }
-  if (rank_ < 0 || rank_ > 64)
-    refuse(std::string(name_) + " claims to have rank " + std::to_string(rank_), "check its producer");
+  if (rank_ < 0 || rank_ > kMaxModes) {
+    refuse(std::string(name_) + " has rank " + std::to_string(rank_) + "; an operand has 0 to " +
+               std::to_string(kMaxModes) + " modes",
+           "merge modes, for instance with reshape");
+  }
 
-  std::int64_t compact[64];
+  std::int64_t compact[kMaxModes];
   if (tensor.strides == nullptr) {
     std::int64_t stride = 1;
     for (int i = rank_ - 1; i >= 0; --i) {
@@ -196,11 +219,7 @@ void Operand::view(dlpack::Tensor const& tensor) {
   }
 
   data_ = static_cast<char*>(tensor.data) + tensor.byte_offset;
-  if (rank_ != 2) {
-    text_ = layout_text(rank_, tensor.shape, strides);
-    return;
-  }
-  for (int i = 0; i < 2; ++i) {
+  for (int i = 0; i < rank_; ++i) {
     shape_[i] = tensor.shape[i];
     stride_[i] = strides[i];
   }
@@ -271,7 +290,7 @@ void Operand::import_capsule(std::optional<std::uintptr_t> stream) {
     std::string described = std::string(name_) + " (" + type_name(object_);
     if (py::hasattr(object_, "dtype")) described += ", dtype " + py::str(object_.attr("dtype")).cast<std::string>();
     refuse(described + ") cannot be exported: " + reason,
-           "pass a float32 array in native byte order whose strides are whole elements, such as numpy.array(" +
+           "pass an array in native byte order whose strides are whole elements, such as numpy.array(" +
                std::string(name_) + ", dtype=numpy.float32)");
   };
   auto const is_refusal = [](py::error_already_set const& error) {
@@ -312,6 +331,13 @@ void Operand::import_capsule(std::optional<std::uintptr_t> stream) {
     }
   } catch (py::error_already_set const& error) {
     if (!is_refusal(error)) throw;
+    if (!view_ && is_numpy_bfloat16(object_)) {
+      view_ = object_.attr("view")("uint16");
+      object_ = view_;
+      import_capsule(stream);
+      dtype_ = {dlpack::kBfloat, 16, 1};
+      return;
+    }
     refuse_export(first_line(error));
   }
 

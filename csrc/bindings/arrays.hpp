@@ -9,7 +9,7 @@
 #include "bindings/dlpack.hpp"
 #include "problem/problem.hpp"
 
-// Arrays of any library, through DLPack, as the two-dimensional float32 operands of a product.
+// Arrays of any library, through DLPack, as the operands of a product.
 namespace cute_py::bindings {
 
 namespace py = pybind11;
@@ -30,7 +30,7 @@ class Operand {
   bool on_cuda() const { return device_.type == dlpack::kCuda || device_.type == dlpack::kCudaManaged; }
   int device_id() const { return device_.id; }
   int rank() const { return rank_; }
-  bool is_float32() const;
+  std::optional<DType> type() const;  // none of a type that no product takes
   bool read_only() const { return read_only_; }
 
   // Of an operand on a GPU: the stream that its producer's work is ordered with, and whether the producer might reuse
@@ -41,7 +41,8 @@ class Operand {
   std::int64_t extent(int mode) const { return shape_[mode]; }
   std::int64_t stride(int mode) const { return stride_[mode]; }
   void* data() const { return data_; }
-  Matrix matrix() const { return {data_, {stride_[0], stride_[1]}}; }
+  std::int64_t const* shape() const { return shape_; }
+  std::int64_t const* strides() const { return stride_; }
 
   // "A float32 (128,64):(64,1) cpu"
   std::string describe() const;
@@ -56,12 +57,12 @@ class Operand {
 
   char const* name_ = "";
   py::handle object_;
+  py::object view_;  // of NumPy's bfloat16 arrays, which it cannot export: the same memory as uint16
   dlpack::Device device_{};
   dlpack::DataType dtype_{};
   int rank_ = 0;
-  std::int64_t shape_[2] = {0, 0};
-  std::int64_t stride_[2] = {0, 0};
-  std::string text_;  // shape and strides where rank is not 2
+  std::int64_t shape_[kMaxModes];
+  std::int64_t stride_[kMaxModes];
   void* data_ = nullptr;
   bool read_only_ = false;
   bool must_wait_ = false;

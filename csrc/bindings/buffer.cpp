@@ -5,7 +5,10 @@
 #include <type_traits>
 #include <utility>
 
+#include <pybind11/stl.h>
+
 #include "bindings/dlpack.hpp"
+#include "problem/errors.hpp"
 #include "runtime/cuda.hpp"
 
 namespace cute_py::bindings {
@@ -52,12 +55,20 @@ py::capsule make_capsule(py::object const& self, dlpack::Tensor const& tensor, c
 
 }  // namespace
 
-Buffer::Buffer(int device, std::int64_t rows, std::int64_t columns, bool row_major)
-    : device_(device),
-      shape_{rows, columns},
-      stride_{row_major ? std::max<std::int64_t>(columns, 1) : 1, row_major ? 1 : std::max<std::int64_t>(rows, 1)} {
+Buffer::Buffer(int device, std::vector<std::int64_t> shape, bool first_fastest, std::string const& type)
+    : device_(device), shape_(std::move(shape)), stride_(shape_.size()) {
+  int index = 0;
+  while (index < kDTypes && type != name_of(static_cast<DType>(index))) ++index;
+  if (index == kDTypes) throw OperandError("Buffer: no type is called " + type);
+  type_ = static_cast<DType>(index);
+  std::int64_t elements = 1;
+  for (std::size_t i = 0; i < shape_.size(); ++i) {
+    auto const at = first_fastest ? i : shape_.size() - 1 - i;
+    stride_[at] = elements;
+    elements *= std::max<std::int64_t>(shape_[at], 1);
+  }
   runtime::DeviceGuard guard(device);
-  data_ = runtime::allocate(std::max<std::int64_t>(rows * columns, 1) * sizeof(float));
+  data_ = runtime::allocate(static_cast<std::size_t>(elements) * bytes_of(type_));
 }
 
 Buffer::~Buffer() { runtime::release(data_); }
@@ -66,8 +77,18 @@ std::pair<int, int> Buffer::device() const { return {dlpack::kCuda, device_}; }
 
 py::capsule Buffer::export_capsule(py::object self, py::object max_version) {
   auto& buffer = self.cast<Buffer&>();
-  dlpack::Tensor const tensor{
-      buffer.data_, {dlpack::kCuda, buffer.device_}, 2, {dlpack::kFloat, 32, 1}, buffer.shape_, buffer.stride_, 0};
+  auto const bits = static_cast<std::uint8_t>(8 * bytes_of(buffer.type_));
+  std::uint8_t const code = buffer.type_ == DType::bf16 ? dlpack::kBfloat
+                            : is_complex(buffer.type_)  ? dlpack::kComplex
+                            : is_integer(buffer.type_)  ? dlpack::kInt
+                                                        : dlpack::kFloat;
+  dlpack::Tensor const tensor{buffer.data_,
+                              {dlpack::kCuda, buffer.device_},
+                              static_cast<std::int32_t>(buffer.shape_.size()),
+                              {code, bits, 1},
+                              buffer.shape_.data(),
+                              buffer.stride_.data(),
+                              0};
   if (max_version.is_none()) {
     return make_capsule<dlpack::ManagedTensor>(
         self, tensor, "dltensor", [](PyObject* capsule) { drop_capsule<dlpack::ManagedTensor>(capsule, "dltensor"); });
@@ -78,9 +99,9 @@ py::capsule Buffer::export_capsule(py::object self, py::object max_version) {
 }
 
 void register_buffer(py::module_& module) {
-  py::class_<Buffer>(module, "Buffer", "A float32 matrix in GPU memory, exported through DLPack.")
-      .def(py::init<int, std::int64_t, std::int64_t, bool>(), py::arg("device"), py::arg("rows"), py::arg("columns"),
-           py::arg("row_major"))
+  py::class_<Buffer>(module, "Buffer", "An array in GPU memory, exported through DLPack.")
+      .def(py::init<int, std::vector<std::int64_t>, bool, std::string const&>(), py::arg("device"), py::arg("shape"),
+           py::arg("first_fastest"), py::arg("dtype"))
       .def("__dlpack_device__", &Buffer::device)
       .def(
           "__dlpack__",

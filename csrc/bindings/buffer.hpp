@@ -4,17 +4,21 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
+#include <vector>
+
+#include "problem/dtype.hpp"
 
 namespace cute_py::bindings {
 
 namespace py = pybind11;
 
-// A float32 matrix in GPU memory of our own, exported through DLPack: what becomes a result for a library that has no
+// An array in GPU memory of our own, exported through DLPack: what becomes a result for a library that has no
 // way to give us memory to write to.
 class Buffer {
  public:
-  Buffer(int device, std::int64_t rows, std::int64_t columns, bool row_major);
+  Buffer(int device, std::vector<std::int64_t> shape, bool first_fastest, std::string const& type);
   ~Buffer();
   Buffer(Buffer const&) = delete;
   Buffer& operator=(Buffer const&) = delete;
@@ -28,8 +32,9 @@ class Buffer {
 
  private:
   int device_;
-  std::int64_t shape_[2];
-  std::int64_t stride_[2];
+  DType type_;
+  std::vector<std::int64_t> shape_;
+  std::vector<std::int64_t> stride_;
   void* data_ = nullptr;
 };
 

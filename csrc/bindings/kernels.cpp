@@ -23,6 +23,14 @@ char const* name_of(Isa isa) {
   return "";
 }
 
+py::tuple names_of(DTypeSet set) {
+  py::list names;
+  for (int i = 0; i < kDTypes; ++i) {
+    if (contains(set, static_cast<DType>(i))) names.append(cute_py::name_of(static_cast<DType>(i)));
+  }
+  return names;
+}
+
 py::dict entry_dict(Entry const& entry) {
   Traits const& t = entry.traits;
   py::dict d;
@@ -30,6 +38,12 @@ py::dict entry_dict(Entry const& entry) {
   d["kernel"] = t.kernel;
   d["layout"] = t.layout;
   d["target"] = cute_py::name_of(t.target);
+  d["compute"] = cute_py::name_of(t.compute);
+  d["factors"] = names_of(t.factors);
+  d["results"] = names_of(t.results);
+  d["one_type"] = t.one_type;
+  d["conjugates"] = t.conjugates;
+  d["modes"] = t.modes;
   d["tile"] = py::make_tuple(t.tile[0], t.tile[1], t.tile[2]);
   d["threads"] = t.threads;
   d["stages"] = t.stages;

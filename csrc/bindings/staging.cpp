@@ -2,58 +2,89 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <vector>
+#include <cstring>
 
 #include "runtime/cuda.hpp"
 
 namespace cute_py::bindings {
 namespace {
 
-// to(i,j) = from(i,j), both on the host
-void copy_elements(Matrix const& from, Matrix const& to, std::int64_t rows, std::int64_t columns) {
-  auto const* const source = static_cast<float const*>(from.data);
-  auto* const target = static_cast<float*>(to.data);
-  for (std::int64_t j = 0; j < columns; ++j) {
-    for (std::int64_t i = 0; i < rows; ++i) {
-      target[i * to.stride[0] + j * to.stride[1]] = source[i * from.stride[0] + j * from.stride[1]];
-    }
-  }
-}
+constexpr std::uintptr_t kAlignedNowhere = 1 << 12;
 
 }  // namespace
 
-Matrix StagedMatrix::compact(Matrix const& host, std::int64_t rows, std::int64_t columns, std::uintptr_t address) {
-  auto const length = [](std::int64_t stride, std::int64_t extent) { return extent > 1 ? std::abs(stride) : 0; };
-  bool const first_is_faster = length(host.stride[0], rows) <= length(host.stride[1], columns);
-  Matrix matrix{reinterpret_cast<void*>(address), {1, 1}};
-  matrix.stride[first_is_faster ? 1 : 0] = std::max<std::int64_t>(first_is_faster ? rows : columns, 1);
-  return matrix;
-}
-
-StagedMatrix::StagedMatrix(Matrix const& host, std::int64_t rows, std::int64_t columns, bool copy_in)
-    : device_(compact(host, rows, columns, 0)), rows_(rows), columns_(columns) {
-  device_.data = runtime::allocate(std::max<std::int64_t>(rows * columns, 1) * sizeof(float));
-  if (!copy_in) return;
-  try {
-    std::vector<float> elements(rows * columns);
-    Matrix packed = device_;
-    packed.data = elements.data();
-    copy_elements(host, packed, rows, columns);
-    runtime::copy_to_device(device_.data, elements.data(), elements.size() * sizeof(float));
-  } catch (...) {
-    runtime::release(device_.data);
-    throw;
+StagedArray::StagedArray(Array const& array, Modes const& first, Modes const& second, Modes const& batch)
+    : host_(array), device_(array) {
+  device_.data = reinterpret_cast<void*>(kAlignedNowhere);
+  Modes const* const groups[] = {&first, &second, &batch};
+  struct Placed {
+    Mode mode;
+    std::int64_t* stride;
+  };
+  std::vector<Placed> placed;
+  for (int group = 0; group < 3; ++group) {
+    for (int i = 0; i < groups[group]->rank; ++i) {
+      auto const stride = array.stride[group][i];
+      if (stride != 0) placed.push_back({{groups[group]->extent[i], stride, 0}, &device_.stride[group][i]});
+    }
+  }
+  std::stable_sort(placed.begin(), placed.end(),
+                   [](Placed const& x, Placed const& y) { return std::abs(x.mode.host) < std::abs(y.mode.host); });
+  for (Placed& p : placed) {
+    p.mode.device = elements_;
+    *p.stride = elements_;
+    elements_ *= std::max<std::int64_t>(p.mode.extent, 1);
+    modes_.push_back(p.mode);
   }
 }
 
-StagedMatrix::~StagedMatrix() { runtime::release(device_.data); }
+StagedArray::~StagedArray() {
+  if (allocated_) runtime::release(device_.data);
+}
 
-void StagedMatrix::copy_back(Matrix const& host) const {
-  std::vector<float> elements(rows_ * columns_);
-  Matrix packed = device_;
-  packed.data = elements.data();
-  runtime::copy_to_host(elements.data(), device_.data, elements.size() * sizeof(float));
-  copy_elements(packed, host, rows_, columns_);
+template <class Copy>
+void StagedArray::for_each_element(Copy const& copy) const {
+  if (std::any_of(modes_.begin(), modes_.end(), [](Mode const& mode) { return mode.extent == 0; })) return;
+  std::vector<std::int64_t> digit(modes_.size());
+  std::int64_t host = 0;
+  std::int64_t device = 0;
+  for (;;) {
+    copy(host, device);
+    std::size_t i = 0;
+    for (; i < modes_.size(); ++i) {
+      host += modes_[i].host;
+      device += modes_[i].device;
+      if (++digit[i] < modes_[i].extent) break;
+      host -= modes_[i].host * modes_[i].extent;
+      device -= modes_[i].device * modes_[i].extent;
+      digit[i] = 0;
+    }
+    if (i == modes_.size()) return;
+  }
+}
+
+void StagedArray::copy_in(bool wanted) {
+  auto const size = static_cast<std::size_t>(bytes_of(host_.type));
+  device_.data = runtime::allocate(static_cast<std::size_t>(elements_) * size);
+  allocated_ = true;
+  if (!wanted) return;
+  std::vector<char> bytes(static_cast<std::size_t>(elements_) * size);
+  auto const* const source = static_cast<char const*>(host_.data);
+  for_each_element([&](std::int64_t host, std::int64_t device) {
+    std::memcpy(bytes.data() + device * static_cast<std::int64_t>(size),
+                source + host * static_cast<std::int64_t>(size), size);
+  });
+  runtime::copy_to_device(device_.data, bytes.data(), bytes.size());
+}
+
+void StagedArray::copy_back() const {
+  auto const size = static_cast<std::int64_t>(bytes_of(host_.type));
+  std::vector<char> bytes(static_cast<std::size_t>(elements_ * size));
+  runtime::copy_to_host(bytes.data(), device_.data, bytes.size());
+  auto* const target = static_cast<char*>(host_.data);
+  for_each_element([&](std::int64_t host, std::int64_t device) {
+    std::memcpy(target + host * size, bytes.data() + device * size, static_cast<std::size_t>(size));
+  });
 }
 
 }  // namespace cute_py::bindings

@@ -1,31 +1,47 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "problem/problem.hpp"
 
 namespace cute_py::bindings {
 
-// A copy of a host matrix in the memory of the current GPU: compact, along the mode that is faster on the host.
-class StagedMatrix {
+// A copy of a host array in the memory of the current GPU: compact, its modes in the order of their strides on the
+// host. A mode along which the host array is repeated is repeated there, too.
+class StagedArray {
  public:
-  StagedMatrix(Matrix const& host, std::int64_t rows, std::int64_t columns, bool copy_in);
-  ~StagedMatrix();
-  StagedMatrix(StagedMatrix const&) = delete;
-  StagedMatrix& operator=(StagedMatrix const&) = delete;
+  // Places of the modes of the groups of `array`; the copy's own are compact.
+  StagedArray(Array const& array, Modes const& first, Modes const& second, Modes const& batch);
+  ~StagedArray();
+  StagedArray(StagedArray const&) = delete;
+  StagedArray& operator=(StagedArray const&) = delete;
 
-  Matrix const& on_device() const { return device_; }
+  // The array as it will be on the GPU; its pointer is as aligned as any allocation, and no place to read from, before
+  // `copy_in`.
+  Array const& on_device() const { return device_; }
+
+  // Makes room, and brings the elements there if they are `wanted`.
+  void copy_in(bool wanted);
 
   // Writes the elements, and nothing between them, back to the host.
-  void copy_back(Matrix const& host) const;
-
-  // The layout that the copy of a matrix has, at a given address.
-  static Matrix compact(Matrix const& host, std::int64_t rows, std::int64_t columns, std::uintptr_t address);
+  void copy_back() const;
 
  private:
-  Matrix device_;
-  std::int64_t rows_;
-  std::int64_t columns_;
+  struct Mode {
+    std::int64_t extent;
+    std::int64_t host;  // strides, in elements
+    std::int64_t device;
+  };
+
+  template <class Copy>
+  void for_each_element(Copy const& copy) const;
+
+  Array host_;
+  Array device_;
+  std::vector<Mode> modes_;  // those that are not repeated
+  std::int64_t elements_ = 1;
+  bool allocated_ = false;
 };
 
 }  // namespace cute_py::bindings

@@ -40,6 +40,10 @@ struct TypeName<cutlass::float_e5m2_t> {
   static constexpr char const* value = "float_e5m2_t";
 };
 template <>
+struct TypeName<cutlass::complex<float>> {
+  static constexpr char const* value = "complex<float>";
+};
+template <>
 struct TypeName<cutlass::complex<double>> {
   static constexpr char const* value = "complex<double>";
 };

@@ -6,9 +6,9 @@ namespace cute_py::catalogue {
 
 // The tile and the copies of sgemm_2, and a TiledMMA that reads shared memory in vectors: with fragments in registers,
 // wide reads pay.
-template <Major major_a, Major major_b, bool predicated_>
-struct SgemmSm70 : Sgemm2<major_a, major_b, predicated_> {
-  using TiledMma = VectorMma<float, float, float>;
+template <class T, Major major_a, Major major_b, Form form>
+struct SgemmSm70 : Sgemm2<T, major_a, major_b, form> {
+  using TiledMma = VectorMma<T>;
 };
 
 }  // namespace cute_py::catalogue

@@ -1,29 +1,38 @@
-// C(m,n) = alpha * sum_k A(m,k) * B(n,k) + beta * C(m,n) on the host
+// D(m,n,l) = epilogue(alpha * sum_k A(m,k,l) * B(n,k,l) + beta * C(m,n,l)) on the host
 //
-// The tutorial's tiles without a GPU: zipped_divide cuts A and B into panels, identity layouts say which rows of the
-// last panel exist, packing turns any strides into unit strides, and a register tile does the work.
+// Tables of offsets say where the rows and columns of a block are, whatever modes they have. Packing turns them into
+// panels with unit strides and of the type that is computed in, and a register tile does the work. A complex product is
+// two real ones over 2 K: (re,-im) and (im,re) of A, each with (re,im) of B.
 //
-// Requires:  any M, N, K >= 0, any strides
-// Numerics:  fp32; k ascending within a block of kBlockK, blocks ascending, the sum rounded after each, beta * C added
-//            once; the same bits for any number of threads
-// Memory:    packed blocks, up to 7 MB per thread; with beta != 0 and several blocks of K, a sum as large as C
+// Requires:  any extents, any modes, any strides, every type that fits the compute type
+// Numerics:  one accumulator per element, k ascending; the same bits for any number of threads and any M, N and L
+// Memory:    up to 21 MB per thread
 #include <algorithm>
 #include <new>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
-#include <cute/tensor.hpp>
+#include <cutlass/tfloat32.h>
 
 #include "cpu/micro_kernel.hpp"
+#include "numeric/epilogue.hpp"
+#include "numeric/types.hpp"
+#include "problem/offsets.hpp"
 #include "problem/parallel.hpp"
 
 namespace cute_py::cpu {
 namespace {
 
-using cute::_;
+using numeric::EpilogueType;
+using numeric::kIsComplex;
 
-// Block extents in elements: a packed block of A, kBlockM x kBlockK, fits in a second-level cache, one of B in a third.
+// Extents of blocks for float32: a packed block of A, kBlockM x kBlockK, fits in a second-level cache, one of B in a
+// third. Sums of kSumM x kBlockN are kept while K goes on.
 constexpr std::int64_t kBlockM = 336;
-constexpr std::int64_t kBlockN = 4032;
+constexpr std::int64_t kBlockN = 2016;
 constexpr std::int64_t kBlockK = 384;
+constexpr std::int64_t kSumM = 4 * kBlockM;
 
 // A thread is worth starting for this many multiply-adds.
 constexpr double kWorkPerThread = 1 << 21;
@@ -31,195 +40,434 @@ constexpr double kWorkPerThread = 1 << 21;
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * b; }
 
+template <class T>
 struct AlignedBuffer {
-  explicit AlignedBuffer(std::int64_t floats)
-      : data(static_cast<float*>(::operator new(floats * sizeof(float), std::align_val_t{64}))) {}
+  explicit AlignedBuffer(std::int64_t elements)
+      : data(static_cast<T*>(::operator new(std::max<std::int64_t>(elements, 1) * sizeof(T), std::align_val_t{64}))) {}
   AlignedBuffer(AlignedBuffer const&) = delete;
   AlignedBuffer& operator=(AlignedBuffer const&) = delete;
   ~AlignedBuffer() { ::operator delete(data, std::align_val_t{64}); }
 
-  float* data;
+  T* data;
 };
 
-// Packs the rows of source (rows,k) in panels: packed is (width,k,panel):(1,width,width*k). Rows that do not exist are
-// zero.
-template <class Source>
-void pack_panels(Source const& source, std::int64_t width, float* packed) {
-  auto const rows = cute::size<0>(source);
-  auto const k = cute::size<1>(source);
-  auto const tiler = cute::make_shape(width, k);
-  cute::Tensor panels = cute::zipped_divide(source, tiler);  // ((width,k),(panel,1))
-  cute::Tensor coords = cute::zipped_divide(cute::make_identity_tensor(cute::shape(source)), tiler);
+// What a kind of product is computed with.
+template <Compute compute>
+struct Arithmetic;
+template <>
+struct Arithmetic<Compute::f32> {
+  using Accumulator = float;
+  using Scalar = float;  // of the micro-kernel
+};
+template <>
+struct Arithmetic<Compute::tf32> : Arithmetic<Compute::f32> {};
+template <>
+struct Arithmetic<Compute::f64> {
+  using Accumulator = double;
+  using Scalar = double;
+};
+template <>
+struct Arithmetic<Compute::c64> {
+  using Accumulator = numeric::complex64;
+  using Scalar = float;
+};
+template <>
+struct Arithmetic<Compute::c128> {
+  using Accumulator = numeric::complex128;
+  using Scalar = double;
+};
+template <>
+struct Arithmetic<Compute::i32> {
+  using Accumulator = std::int32_t;
+  using Scalar = std::uint32_t;
+};
 
-  for (std::int64_t panel = 0; panel < ceil_div(rows, width); ++panel) {
-    cute::Tensor tile = panels(cute::make_coord(_, _), cute::make_coord(panel, 0));   // (width,k)
-    cute::Tensor coord = coords(cute::make_coord(_, _), cute::make_coord(panel, 0));  // (width,k)
-    float* out = packed + panel * width * k;
-    if (cute::elem_less(coord(width - 1, k - 1), cute::shape(source))) {
-      for (std::int64_t p = 0; p < k; ++p) {
-        for (std::int64_t i = 0; i < width; ++i) out[p * width + i] = tile(i, p);
-      }
-    } else {
-      for (std::int64_t p = 0; p < k; ++p) {
-        for (std::int64_t i = 0; i < width; ++i) {
-          out[p * width + i] = cute::elem_less(coord(i, p), cute::shape(source)) ? tile(i, p) : 0.0f;
-        }
-      }
-    }
+// The factors of one operand in one block: offsets of its rows and of its steps of k.
+struct Block {
+  void const* data;
+  DType type;
+  std::int64_t const* rows;
+  std::int64_t row_count;
+  std::int64_t const* steps;
+  std::int64_t step_count;
+};
+
+bool follow_one_another(std::int64_t const* offsets, std::int64_t count) {
+  for (std::int64_t i = 1; i < count; ++i) {
+    if (offsets[i] != offsets[i - 1] + 1) return false;
   }
+  return true;
 }
 
-// The same for a block of a matrix in memory. A stride that is 1 becomes part of the type, for the compiler to use.
-void pack(Matrix const& matrix, std::int64_t row, std::int64_t rows, std::int64_t first_k, std::int64_t k,
-          std::int64_t width, float* packed) {
-  auto const [s0, s1] = matrix.stride;
-  auto const* data = static_cast<float const*>(matrix.data) + row * s0 + first_k * s1;
-  auto const shape = cute::make_shape(rows, k);
-  if (s0 == 1) {
-    pack_panels(cute::make_tensor(data, shape, cute::make_stride(cute::_1{}, s1)), width, packed);
-  } else if (s1 == 1) {
-    pack_panels(cute::make_tensor(data, shape, cute::make_stride(s0, cute::_1{})), width, packed);
+// Calls put(i, p, x) for every element of a panel of up to `width` rows.
+template <class Stored, class Put>
+void visit_panel(Block const& block, std::int64_t first, std::int64_t width, bool steps_follow, Put const& put) {
+  auto const* const data = static_cast<Stored const*>(block.data);
+  auto const* const rows = block.rows + first;
+  auto const count = std::min(width, block.row_count - first);
+  if (follow_one_another(rows, count)) {
+    for (std::int64_t p = 0; p < block.step_count; ++p) {
+      auto const* const column = data + rows[0] + block.steps[p];
+      for (std::int64_t i = 0; i < count; ++i) put(i, p, column[i]);
+    }
+  } else if (steps_follow) {
+    constexpr std::int64_t kLine = 64 / sizeof(Stored);
+    for (std::int64_t p0 = 0; p0 < block.step_count; p0 += kLine) {
+      auto const length = std::min(kLine, block.step_count - p0);
+      for (std::int64_t i = 0; i < count; ++i) {
+        auto const* const row = data + rows[i] + block.steps[p0];
+        for (std::int64_t p = 0; p < length; ++p) put(i, p0 + p, row[p]);
+      }
+    }
   } else {
-    pack_panels(cute::make_tensor(data, shape, cute::make_stride(s0, s1)), width, packed);
+    for (std::int64_t p = 0; p < block.step_count; ++p) {
+      auto const* const column = data + block.steps[p];
+      for (std::int64_t i = 0; i < count; ++i) put(i, p, column[rows[i]]);
+    }
   }
 }
 
-// The largest register tile of any instruction set, in elements.
-constexpr int kMaxTile = register_tile(Isa::avx512).mr() * register_tile(Isa::avx512).nr;
+template <Compute compute, class Stored>
+typename Arithmetic<compute>::Scalar as_scalar(Stored const& x) {
+  using Scalar = typename Arithmetic<compute>::Scalar;
+  if constexpr (compute == Compute::tf32) {
+    return static_cast<float>(cutlass::tfloat32_t(numeric::convert<float>(x)));
+  } else {
+    return static_cast<Scalar>(numeric::convert<typename Arithmetic<compute>::Accumulator>(x));
+  }
+}
 
-// A rectangle of C.
-struct Rectangle {
-  std::int64_t m;
-  std::int64_t n;
-  std::int64_t extent_m;
-  std::int64_t extent_n;
+// Packs the rows of a block in panels (width,k,panel):(1,width,width*k). Rows that do not exist are zero.
+template <Compute compute>
+void pack(Block const& block, std::int64_t width, typename Arithmetic<compute>::Scalar* packed) {
+  using Scalar = typename Arithmetic<compute>::Scalar;
+  bool const steps_follow = follow_one_another(block.steps, block.step_count);
+  for (std::int64_t first = 0; first < block.row_count; first += width) {
+    Scalar* const out = packed + first * block.step_count;
+    if (block.row_count - first < width) std::fill_n(out, width * block.step_count, Scalar(0));
+    numeric::with_type<factor_types(compute)>(block.type, [&](auto const& sample) {
+      using Stored = std::decay_t<decltype(sample)>;
+      visit_panel<Stored>(block, first, width, steps_follow, [&](std::int64_t i, std::int64_t p, Stored const& x) {
+        out[p * width + i] = as_scalar<compute>(x);
+      });
+    });
+  }
+}
+
+// The same for complex numbers: two steps of k for each, (re,im), or for a left operand (re,-im) in one buffer and
+// (im,re) in another.
+template <Compute compute>
+void pack_complex(Block const& block, std::int64_t width, bool conjugate, typename Arithmetic<compute>::Scalar* packed,
+                  typename Arithmetic<compute>::Scalar* packed_swapped) {
+  using Scalar = typename Arithmetic<compute>::Scalar;
+  using Accumulator = typename Arithmetic<compute>::Accumulator;
+  bool const steps_follow = follow_one_another(block.steps, block.step_count);
+  bool const is_left = packed_swapped != nullptr;
+  for (std::int64_t first = 0; first < block.row_count; first += width) {
+    auto const place = 2 * first * block.step_count;
+    if (block.row_count - first < width) {
+      std::fill_n(packed + place, 2 * width * block.step_count, Scalar(0));
+      if (is_left) std::fill_n(packed_swapped + place, 2 * width * block.step_count, Scalar(0));
+    }
+    numeric::with_type<factor_types(compute)>(block.type, [&](auto const& sample) {
+      using Stored = std::decay_t<decltype(sample)>;
+      visit_panel<Stored>(block, first, width, steps_follow, [&](std::int64_t i, std::int64_t p, Stored const& x) {
+        auto const z = numeric::convert<Accumulator>(x);
+        auto const im = conjugate ? -z.imag() : z.imag();
+        auto const at = place + 2 * p * width + i;
+        packed[at] = z.real();
+        packed[at + width] = is_left ? -im : im;
+        if (is_left) {
+          packed_swapped[at] = im;
+          packed_swapped[at + width] = z.real();
+        }
+      });
+    });
+  }
+}
+
+// Where the rows and columns of a block are in one of the arrays (M,N,L).
+struct Places {
+  std::vector<std::int64_t> rows;
+  std::vector<std::int64_t> columns;
+
+  void fill(Problem const& p, Array const& array, std::int64_t m, std::int64_t rows_count, std::int64_t n,
+            std::int64_t columns_count) {
+    if (array.data == nullptr) return;
+    rows.resize(rows_count);
+    columns.resize(columns_count);
+    fill_offsets(p.m, array.stride[0], m, rows_count, rows.data());
+    fill_offsets(p.n, array.stride[1], n, columns_count, columns.data());
+  }
 };
 
-// A rectangle of C, all of K. C is rounded after each block of K.
-void multiply_blocks(MicroKernel const& micro, Problem const& p, Rectangle const& r) {
-  auto const block_m = std::min(round_up(r.extent_m, micro.mr), kBlockM / micro.mr * micro.mr);
-  auto const block_n = std::min(round_up(r.extent_n, micro.nr), kBlockN / micro.nr * micro.nr);
-  auto const block_k = std::min(p.k, kBlockK);
-  AlignedBuffer packed_a(block_m * block_k);
-  AlignedBuffer packed_b(block_n * block_k);
-  alignas(64) float acc[kMaxTile];
+struct Range {
+  std::int64_t first;
+  std::int64_t count;
+};
 
-  auto* const c = static_cast<float*>(p.c.data);
-  auto const [c_m, c_n] = p.c.stride;
+// One rectangle of the result of one product of the batch.
+template <Compute compute>
+class Multiplication {
+  using Scalar = typename Arithmetic<compute>::Scalar;
+  using Accumulator = typename Arithmetic<compute>::Accumulator;
+  using E = EpilogueType<Accumulator>;
+  static constexpr bool kComplex = kIsComplex<Accumulator>;
+  static constexpr int kParts = kComplex ? 2 : 1;  // real and imaginary part
 
-  for (std::int64_t jb = 0; jb < r.extent_n; jb += block_n) {
-    auto const nb = std::min(block_n, r.extent_n - jb);
-    for (std::int64_t kb = 0; kb < p.k; kb += block_k) {
-      auto const kk = std::min(block_k, p.k - kb);
-      float const beta = kb == 0 ? p.beta : 1.0f;
-      pack(p.b, r.n + jb, nb, kb, kk, micro.nr, packed_b.data);
-      for (std::int64_t ib = 0; ib < r.extent_m; ib += block_m) {
-        auto const mb = std::min(block_m, r.extent_m - ib);
-        pack(p.a, r.m + ib, mb, kb, kk, micro.mr, packed_a.data);
-        for (std::int64_t j = 0; j < nb; j += micro.nr) {
-          for (std::int64_t i = 0; i < mb; i += micro.mr) {
-            micro.multiply(kk, packed_a.data + i * kk, packed_b.data + j * kk, acc);
-            float* const corner = c + (r.m + ib + i) * c_m + (r.n + jb + j) * c_n;
-            micro.store(p.alpha, acc, beta, corner, c_m, c_n, std::min<std::int64_t>(micro.mr, mb - i),
-                        std::min<std::int64_t>(micro.nr, nb - j));
-          }
-        }
+ public:
+  Multiplication(MicroKernel<Scalar> const& micro, Problem const& p, std::int64_t rows, std::int64_t columns)
+      : micro_(micro),
+        p_(p),
+        k_(p.k.size()),
+        block_m_(std::min(round_up(rows, micro.mr), scaled(kBlockM) / micro.mr * micro.mr)),
+        sum_m_(std::min(round_up(rows, micro.mr), scaled(kSumM) / micro.mr * micro.mr)),
+        block_n_(std::min(round_up(columns, micro.nr), kBlockN / micro.nr * micro.nr)),
+        block_k_(std::clamp<std::int64_t>(k_, 1, kBlockK / kParts)),
+        packed_a_(block_m_ * block_k_ * kParts),
+        packed_a_swapped_(kComplex ? block_m_ * block_k_ * kParts : 0),
+        packed_b_(block_n_ * block_k_ * kParts),
+        sums_(k_ > block_k_ ? sum_m_ * block_n_ * kParts : 0),
+        tile_(kParts * micro.mr * micro.nr),
+        a_rows_(block_m_),
+        b_rows_(block_n_),
+        a_steps_(block_k_),
+        b_steps_(block_k_),
+        alpha_(numeric::scalar<E>(p.alpha)),
+        beta_(numeric::scalar<E>(p.beta)) {
+    bool const one_type = p.d.type == numeric::kDTypeOf<Accumulator> && (!p.reads_c() || p.c.type == p.d.type);
+    stores_plainly_ = !kComplex && one_type && micro.store != nullptr && p.epilogue.is_plain();
+  }
+
+  void run(std::int64_t l, Range const& m, Range const& n) {
+    auto const at = [&](Array const& array) {
+      return array.data == nullptr ? nullptr : element(array.data, array.type, offset_of(p_.l, array.stride[2], l));
+    };
+    a_ = at(p_.a);
+    b_ = at(p_.b);
+    c_ = at(p_.c);
+    d_ = at(p_.d);
+    bias_ = at(p_.epilogue.bias);
+    residual_ = at(p_.epilogue.residual);
+    for (std::int64_t jb = 0; jb < n.count; jb += block_n_) {
+      for (std::int64_t ib = 0; ib < m.count; ib += sum_m_) {
+        multiply_blocks({m.first + ib, std::min(sum_m_, m.count - ib)},
+                        {n.first + jb, std::min(block_n_, n.count - jb)});
       }
     }
   }
-}
 
-// What a thread does: its rectangle of C. With several blocks of K, beta * C is added once at the end, to a sum of its
-// own: added to C at the start, it would be rounded with every block.
-void multiply_rectangle(MicroKernel const& micro, Problem const& p, Rectangle const& r) {
-  if (p.beta == 0 || p.k <= kBlockK) {
-    multiply_blocks(micro, p, r);
-    return;
+ private:
+  static constexpr std::int64_t scaled(std::int64_t extent) {
+    return extent * static_cast<std::int64_t>(sizeof(float)) / static_cast<std::int64_t>(sizeof(Scalar)) / kParts;
   }
-  AlignedBuffer sum(r.extent_m * r.extent_n);
-  Problem partial = p;
-  partial.a.data = static_cast<float*>(p.a.data) + r.m * p.a.stride[0];
-  partial.b.data = static_cast<float*>(p.b.data) + r.n * p.b.stride[0];
-  partial.c = {sum.data, {1, r.extent_m}};
-  partial.beta = 0;
-  multiply_blocks(micro, partial, {0, 0, r.extent_m, r.extent_n});
 
-  auto* const c = static_cast<float*>(p.c.data) + r.m * p.c.stride[0] + r.n * p.c.stride[1];
-  for (std::int64_t j = 0; j < r.extent_n; ++j) {
-    for (std::int64_t i = 0; i < r.extent_m; ++i) {
-      float& element = c[i * p.c.stride[0] + j * p.c.stride[1]];
-      element = sum.data[j * r.extent_m + i] + p.beta * element;
+  // Rows and columns that share their sums: all of K, then the epilogue.
+  void multiply_blocks(Range const& m, Range const& n) {
+    d_places_.fill(p_, p_.d, m.first, m.count, n.first, n.count);
+    if (p_.reads_c()) c_places_.fill(p_, p_.c, m.first, m.count, n.first, n.count);
+    bias_places_.fill(p_, p_.epilogue.bias, m.first, m.count, n.first, n.count);
+    residual_places_.fill(p_, p_.epilogue.residual, m.first, m.count, n.first, n.count);
+
+    if (k_ == 0) {
+      std::fill_n(tile_.data, kParts * micro_.mr * micro_.nr, Scalar(0));
+      for_each_tile(m.count, n.count,
+                    [&](std::int64_t i, std::int64_t j) { finish(tile_.data, i, j, m.count, n.count); });
+      return;
+    }
+    for (std::int64_t kb = 0; kb < k_; kb += block_k_) {
+      auto const kk = std::min(block_k_, k_ - kb);
+      fill_offsets(p_.k, p_.a.stride[1], kb, kk, a_steps_.data());
+      fill_offsets(p_.k, p_.b.stride[1], kb, kk, b_steps_.data());
+      fill_offsets(p_.n, p_.b.stride[0], n.first, n.count, b_rows_.data());
+      Block const block_b{b_, p_.b.type, b_rows_.data(), n.count, b_steps_.data(), kk};
+      if constexpr (kComplex) {
+        pack_complex<compute>(block_b, micro_.nr, p_.conj_b, packed_b_.data, nullptr);
+      } else {
+        pack<compute>(block_b, micro_.nr, packed_b_.data);
+      }
+      for (std::int64_t ib = 0; ib < m.count; ib += block_m_) {
+        auto const rows = std::min(block_m_, m.count - ib);
+        fill_offsets(p_.m, p_.a.stride[0], m.first + ib, rows, a_rows_.data());
+        Block const block_a{a_, p_.a.type, a_rows_.data(), rows, a_steps_.data(), kk};
+        if constexpr (kComplex) {
+          pack_complex<compute>(block_a, micro_.mr, p_.conj_a, packed_a_.data, packed_a_swapped_.data);
+        } else {
+          pack<compute>(block_a, micro_.mr, packed_a_.data);
+        }
+        for_each_tile(rows, n.count, [&](std::int64_t i, std::int64_t j) {
+          Scalar* const acc = sums_of(ib + i, j);
+          multiply_tile(kk, i, j, acc, kb > 0);
+          if (kb + kk == k_) finish(acc, ib + i, j, m.count, n.count);
+        });
+      }
     }
   }
-}
 
-// K == 0: C = beta * C.
-void scale(Problem const& p) {
-  auto* const c = static_cast<float*>(p.c.data);
-  for (std::int64_t j = 0; j < p.n; ++j) {
-    for (std::int64_t i = 0; i < p.m; ++i) {
-      float& element = c[i * p.c.stride[0] + j * p.c.stride[1]];
-      element = p.beta == 0 ? 0.0f : p.beta * element;
+  template <class Work>
+  void for_each_tile(std::int64_t rows, std::int64_t columns, Work const& work) {
+    for (std::int64_t j = 0; j < columns; j += micro_.nr) {
+      for (std::int64_t i = 0; i < rows; i += micro_.mr) work(i, j);
     }
   }
-}
 
-// Cuts C into one rectangle per thread, as square as whole register tiles allow.
-int multiply(MicroKernel const& micro, Problem const& p, Execution const& execution) {
-  if (p.m == 0 || p.n == 0) return 0;
-  if (p.k == 0) {
-    scale(p);
-    return 0;
+  // The sums of the register tile at (i,j): kept while there is more of K to come, else in one place for all.
+  Scalar* sums_of(std::int64_t i, std::int64_t j) {
+    return k_ > block_k_ ? sums_.data + kParts * (j * sum_m_ + i * micro_.nr) : tile_.data;
   }
-  auto const tiles_m = ceil_div(p.m, micro.mr);
-  auto const tiles_n = ceil_div(p.n, micro.nr);
-  double const work = static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
+
+  void multiply_tile(std::int64_t kk, std::int64_t i, std::int64_t j, Scalar* acc, bool add) {
+    auto const steps = kParts * kk;
+    micro_.multiply(steps, packed_a_.data + i * steps, packed_b_.data + j * steps, acc, add);
+    if constexpr (kComplex) {
+      micro_.multiply(steps, packed_a_swapped_.data + i * steps, packed_b_.data + j * steps,
+                      acc + micro_.mr * micro_.nr, add);
+    }
+  }
+
+  void finish(Scalar const* acc, std::int64_t i, std::int64_t j, std::int64_t rows_left, std::int64_t columns_left) {
+    auto const rows = std::min<std::int64_t>(micro_.mr, rows_left - i);
+    auto const columns = std::min<std::int64_t>(micro_.nr, columns_left - j);
+    if constexpr (!kComplex && !std::is_same_v<Scalar, std::uint32_t>) {
+      bool const c_follows = !p_.reads_c() || follow_one_another(&c_places_.rows[i], rows);
+      if (stores_plainly_ && c_follows && follow_one_another(&d_places_.rows[i], rows)) {
+        auto const* const c = p_.reads_c() ? static_cast<Scalar const*>(c_) + c_places_.rows[i] : nullptr;
+        micro_.store(alpha_, acc, beta_, c, p_.reads_c() ? &c_places_.columns[j] : nullptr,
+                     static_cast<Scalar*>(d_) + d_places_.rows[i], &d_places_.columns[j], rows, columns);
+        return;
+      }
+    }
+    for (std::int64_t jj = 0; jj < columns; ++jj) {
+      for (std::int64_t ii = 0; ii < rows; ++ii) {
+        E const x = epilogue(accumulated(acc, jj * micro_.mr + ii), i + ii, j + jj);
+        numeric::store_as(d_, p_.d.type, d_places_.rows[i + ii] + d_places_.columns[j + jj], x, p_.epilogue.saturate);
+      }
+    }
+  }
+
+  E accumulated(Scalar const* acc, std::int64_t index) const {
+    if constexpr (kComplex) {
+      return E(acc[index], acc[index + micro_.mr * micro_.nr]);
+    } else if constexpr (std::is_same_v<Scalar, std::uint32_t>) {
+      return static_cast<E>(static_cast<std::int32_t>(acc[index]));
+    } else {
+      return acc[index];
+    }
+  }
+
+  E epilogue(E acc, std::int64_t i, std::int64_t j) const {
+    auto const load = [&](void const* data, Array const& array, Places const& places) {
+      return numeric::load_as<E>(data, array.type, places.rows[i] + places.columns[j]);
+    };
+    E x = p_.reads_c() ? numeric::axpby<E>(alpha_, acc, beta_, load(c_, p_.c, c_places_)) : alpha_ * acc;
+    if (p_.epilogue.is_plain()) return x;
+    if (bias_ != nullptr) x = x + load(bias_, p_.epilogue.bias, bias_places_);
+    x = numeric::activate(p_.epilogue.activation, x);
+    if (p_.epilogue.scale != 1) x = x * numeric::scalar<E>(p_.epilogue.scale);
+    if (residual_ != nullptr) x = x + load(residual_, p_.epilogue.residual, residual_places_);
+    return x;
+  }
+
+  MicroKernel<Scalar> const micro_;
+  Problem const& p_;
+  std::int64_t const k_;
+  std::int64_t const block_m_;
+  std::int64_t const sum_m_;
+  std::int64_t const block_n_;
+  std::int64_t const block_k_;
+  AlignedBuffer<Scalar> packed_a_;
+  AlignedBuffer<Scalar> packed_a_swapped_;
+  AlignedBuffer<Scalar> packed_b_;
+  AlignedBuffer<Scalar> sums_;
+  AlignedBuffer<Scalar> tile_;
+  std::vector<std::int64_t> a_rows_;
+  std::vector<std::int64_t> b_rows_;
+  std::vector<std::int64_t> a_steps_;
+  std::vector<std::int64_t> b_steps_;
+  E const alpha_;
+  E const beta_;
+  bool stores_plainly_ = false;
+  Places c_places_;
+  Places d_places_;
+  Places bias_places_;
+  Places residual_places_;
+  void* a_ = nullptr;
+  void* b_ = nullptr;
+  void* c_ = nullptr;
+  void* d_ = nullptr;
+  void* bias_ = nullptr;
+  void* residual_ = nullptr;
+};
+
+// Cuts the batch, and if that is not enough each result, into parts for the threads.
+template <Compute compute, Isa isa>
+int run(Problem const& p, Execution const& execution) {
+  using Scalar = typename Arithmetic<compute>::Scalar;
+  if (p.is_empty()) return 0;
+  auto const micro = micro_kernel<Scalar, isa>();
+  auto const m = p.m.size();
+  auto const n = p.n.size();
+  auto const l = p.l.size();
+  auto const tiles_m = ceil_div(m, micro.mr);
+  auto const tiles_n = ceil_div(n, micro.nr);
+  double const product_work =
+      static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(std::max<std::int64_t>(p.k.size(), 1));
+  double const work = product_work * static_cast<double>(l);
   auto const threads = static_cast<std::int64_t>(
       std::clamp(work / kWorkPerThread, 1.0, static_cast<double>(std::max(execution.host_threads, 1))));
 
   std::int64_t parts_m = 1;
   std::int64_t parts_n = 1;
-  while (parts_m * parts_n * 2 <= threads) {
+  auto const wanted = ceil_div(threads, std::min(l, threads));
+  while (parts_m * parts_n * 2 <= wanted) {
     bool const split_m = tiles_m * micro.mr / parts_m >= tiles_n * micro.nr / parts_n;
     (split_m ? parts_m : parts_n) *= 2;
   }
-  if (parts_m * parts_n < threads) {  // not a power of two: all threads along the longer side
-    parts_m = p.m >= p.n ? threads : 1;
-    parts_n = p.m >= p.n ? 1 : threads;
+  if (parts_m * parts_n < wanted) {  // not a power of two: all threads along the longer side
+    parts_m = m >= n ? wanted : 1;
+    parts_n = m >= n ? 1 : wanted;
   }
   auto const part_m = ceil_div(tiles_m, parts_m) * micro.mr;
   auto const part_n = ceil_div(tiles_n, parts_n) * micro.nr;
 
-  parallel_for(static_cast<int>(threads), parts_m * parts_n, [&](std::int64_t part) {
-    auto const m = part % parts_m * part_m;
-    auto const n = part / parts_m * part_n;
-    if (m >= p.m || n >= p.n) return;
-    multiply_rectangle(micro, p, {m, n, std::min(part_m, p.m - m), std::min(part_n, p.n - n)});
+  // Each worker keeps its buffers from part to part.
+  auto const parts = parts_m * parts_n * l;
+  auto const workers = std::min(threads, parts);
+  parallel_for(static_cast<int>(threads), workers, [&](std::int64_t worker) {
+    Multiplication<compute> multiplication(micro, p, std::min(part_m, m), std::min(part_n, n));
+    for (auto part = parts * worker / workers; part < parts * (worker + 1) / workers; ++part) {
+      auto const first_m = part % parts_m * part_m;
+      auto const first_n = part / parts_m % parts_n * part_n;
+      if (first_m >= m || first_n >= n) continue;
+      multiplication.run(part / parts_m / parts_n, {first_m, std::min(part_m, m - first_m)},
+                         {first_n, std::min(part_n, n - first_n)});
+    }
   });
   return 0;
 }
 
-template <MicroKernel (*micro_kernel)()>
-int run(Problem const& problem, Execution const& execution) {
-  return multiply(micro_kernel(), problem, execution);
-}
-
-constexpr Traits traits(char const* name, Isa isa) {
-  auto const tile = register_tile(isa);
-  return {name,
-          "cpu",
-          "any",
-          Target::cpu,
-          {tile.mr(), tile.nr, static_cast<int>(kBlockK)},
-          1,
-          1,
-          0,
-          true,
-          Major::mn,
-          Major::mn,
-          sizeof(float),
-          0,
-          isa};
+template <Compute compute, Isa isa>
+constexpr Entry entry(char const* name) {
+  constexpr auto kTile = register_tile(isa);
+  Traits traits{};
+  traits.name = name;
+  traits.kernel = "cpu";
+  traits.layout = "any";
+  traits.target = Target::cpu;
+  traits.compute = compute;
+  traits.factors = factor_types(compute);
+  traits.results = result_types(compute);
+  traits.conjugates = true;
+  traits.modes = kMaxModes;
+  traits.tile[0] = kTile.mr(sizeof(typename Arithmetic<compute>::Scalar));
+  traits.tile[1] = kTile.nr;
+  traits.tile[2] = static_cast<int>(kBlockK);
+  traits.threads = 1;
+  traits.stages = 1;
+  traits.predicated = true;
+  traits.alignment_bytes = 1;
+  traits.isa = isa;
+  return {traits, &run<compute, isa>, nullptr, nullptr};
 }
 
 }  // namespace
@@ -227,15 +475,22 @@ constexpr Traits traits(char const* name, Isa isa) {
 
 namespace cute_py::instances {
 
-extern Entry const cpu_baseline_f32_cpu;
-Entry const cpu_baseline_f32_cpu{cpu::traits("cpu_baseline_f32", Isa::baseline), &cpu::run<cpu::micro_kernel_baseline>};
+#define CUTE_PY_CPU_ENTRY(isa, type)           \
+  extern Entry const cpu_##isa##_##type##_cpu; \
+  Entry const cpu_##isa##_##type##_cpu = cpu::entry<Compute::type, Isa::isa>("cpu_" #isa "_" #type);
 
+#define CUTE_PY_CPU_ENTRIES(isa) \
+  CUTE_PY_CPU_ENTRY(isa, f32)    \
+  CUTE_PY_CPU_ENTRY(isa, tf32)   \
+  CUTE_PY_CPU_ENTRY(isa, f64)    \
+  CUTE_PY_CPU_ENTRY(isa, c64)    \
+  CUTE_PY_CPU_ENTRY(isa, c128)   \
+  CUTE_PY_CPU_ENTRY(isa, i32)
+
+CUTE_PY_CPU_ENTRIES(baseline)
 #ifdef __x86_64__
-extern Entry const cpu_avx2_f32_cpu;
-Entry const cpu_avx2_f32_cpu{cpu::traits("cpu_avx2_f32", Isa::avx2), &cpu::run<cpu::micro_kernel_avx2>};
-
-extern Entry const cpu_avx512_f32_cpu;
-Entry const cpu_avx512_f32_cpu{cpu::traits("cpu_avx512_f32", Isa::avx512), &cpu::run<cpu::micro_kernel_avx512>};
+CUTE_PY_CPU_ENTRIES(avx2)
+CUTE_PY_CPU_ENTRIES(avx512)
 #endif
 
 }  // namespace cute_py::instances

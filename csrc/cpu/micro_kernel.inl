@@ -8,13 +8,26 @@ namespace {
 
 constexpr RegisterTile kTile = register_tile(kIsa);
 constexpr int kVectors = kTile.vectors;
-constexpr int kMr = kTile.mr();
 constexpr int kNr = kTile.nr;
 
-typedef float Vector __attribute__((vector_size(kTile.lanes * sizeof(float)), may_alias));
+template <class T>
+struct VectorOf {
+  typedef T Type __attribute__((vector_size(kTile.vector_bytes), may_alias));
+};
 
-void multiply(std::int64_t k, float const* a, float const* b, float* acc) {
+template <class T>
+constexpr int kMr = kTile.mr(sizeof(T));
+
+template <class T>
+void multiply(std::int64_t k, T const* a, T const* b, T* acc, bool add) {
+  using Vector = typename VectorOf<T>::Type;
+  auto* const tile = reinterpret_cast<Vector*>(acc);
   Vector c[kNr][kVectors] = {};
+  if (add) {
+    for (int j = 0; j < kNr; ++j) {
+      for (int v = 0; v < kVectors; ++v) c[j][v] = tile[j * kVectors + v];
+    }
+  }
   for (std::int64_t p = 0; p < k; ++p) {
     Vector column[kVectors];
 #pragma GCC unroll 16
@@ -28,48 +41,59 @@ void multiply(std::int64_t k, float const* a, float const* b, float* acc) {
         c[j][v] += column[v] * b[j];
       }
     }
-    a += kMr;
+    a += kMr<T>;
     b += kNr;
   }
   for (int j = 0; j < kNr; ++j) {
-    for (int v = 0; v < kVectors; ++v) {
-      reinterpret_cast<Vector*>(acc)[j * kVectors + v] = c[j][v];
-    }
+    for (int v = 0; v < kVectors; ++v) tile[j * kVectors + v] = c[j][v];
   }
 }
 
-float sum(float product, float beta, float c) {
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
-  return __builtin_fmaf(beta, c, product);
+float sum(float product, float beta, float c) { return __builtin_fmaf(beta, c, product); }
+double sum(double product, double beta, double c) { return __builtin_fma(beta, c, product); }
 #else
-  return product + beta * c;
+float sum(float product, float beta, float c) { return product + beta * c; }
+double sum(double product, double beta, double c) { return product + beta * c; }
 #endif
-}
 
-void store_column(float alpha, float const* acc, float beta, float* c, std::int64_t rows) {
+template <class T>
+void store_column(T alpha, T const* acc, T beta, T const* c, T* d, std::int64_t rows) {
   if (beta == 0) {
-    for (std::int64_t i = 0; i < rows; ++i) c[i] = alpha * acc[i];
+    for (std::int64_t i = 0; i < rows; ++i) d[i] = alpha * acc[i];
   } else {
-    for (std::int64_t i = 0; i < rows; ++i) c[i] = sum(alpha * acc[i], beta, c[i]);
+    for (std::int64_t i = 0; i < rows; ++i) d[i] = sum(alpha * acc[i], beta, c[i]);
   }
 }
 
-void store(float alpha, float const* acc, float beta, float* c, std::int64_t stride_m, std::int64_t stride_n,
-           std::int64_t rows, std::int64_t columns) {
+template <class T>
+void store(T alpha, T const* acc, T beta, T const* c, std::int64_t const* c_columns, T* d,
+           std::int64_t const* d_columns, std::int64_t rows, std::int64_t columns) {
   for (std::int64_t j = 0; j < columns; ++j) {
-    float const* const from = acc + j * kMr;
-    float* const to = c + j * stride_n;
-    if (stride_m != 1) {
-      for (std::int64_t i = 0; i < rows; ++i) {
-        float& element = to[i * stride_m];
-        element = beta == 0 ? alpha * from[i] : sum(alpha * from[i], beta, element);
-      }
-    } else if (rows == kMr) {
-      store_column(alpha, from, beta, to, kMr);
+    T const* const from = acc + j * kMr<T>;
+    T const* const other = beta == 0 ? nullptr : c + c_columns[j];
+    if (rows == kMr<T>) {
+      store_column(alpha, from, beta, other, d + d_columns[j], kMr<T>);
     } else {
-      store_column(alpha, from, beta, to, rows);
+      store_column(alpha, from, beta, other, d + d_columns[j], rows);
     }
   }
 }
 
 }  // namespace
+
+template <>
+MicroKernel<float> micro_kernel<float, kIsa>() {
+  return {kMr<float>, kNr, &multiply<float>, &store<float>};
+}
+
+template <>
+MicroKernel<double> micro_kernel<double, kIsa>() {
+  return {kMr<double>, kNr, &multiply<double>, &store<double>};
+}
+
+// Unsigned, so that sums wrap round instead of overflowing; the bits are those of int32.
+template <>
+MicroKernel<std::uint32_t> micro_kernel<std::uint32_t, kIsa>() {
+  return {kMr<std::uint32_t>, kNr, &multiply<std::uint32_t>, nullptr};
+}

@@ -7,6 +7,4 @@ constexpr Isa kIsa = Isa::avx512;
 
 #include "cpu/micro_kernel.inl"
 
-MicroKernel micro_kernel_avx512() { return {kMr, kNr, &multiply, &store}; }
-
 }  // namespace cute_py::cpu

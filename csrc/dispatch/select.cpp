@@ -1,9 +1,13 @@
 #include "dispatch/select.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <utility>
+
+#include "dispatch/fold.hpp"
 
 namespace cute_py::dispatch {
 namespace {
@@ -16,24 +20,37 @@ constexpr std::int64_t kMaxGridN = 65535;
 
 bool runs_gpu_code(Traits const& traits) { return traits.target != Target::cpu; }
 
-// Is the stride of an operand's mode 1, or is there only one element along it?
-bool is_unit(Matrix const& matrix, int mode, std::int64_t extent) { return matrix.stride[mode] == 1 || extent <= 1; }
-
-bool has_major(Matrix const& matrix, Major major, std::int64_t extent_mn, std::int64_t extent_k) {
-  return major == Major::mn ? is_unit(matrix, 0, extent_mn) : is_unit(matrix, 1, extent_k);
+// Is the stride of the group's first mode 1, or is there only one element along it?
+bool is_unit(Array const& array, int group, Modes const& modes) {
+  return modes.rank == 0 || array.stride[group][0] == 1 || modes.size() <= 1;
 }
 
-bool is_aligned(Matrix const& matrix, Major major, int bytes) {
-  auto const leading = matrix.stride[major == Major::mn ? 1 : 0];
-  return reinterpret_cast<std::uintptr_t>(matrix.data) % bytes == 0 &&
-         leading % (bytes / static_cast<std::int64_t>(sizeof(float))) == 0;
+bool has_major(Array const& array, Major major, Modes const& mn, Modes const& k) {
+  return major == Major::mn ? is_unit(array, 0, mn) : is_unit(array, 1, k);
+}
+
+// Are the pointer and every stride but the unit one multiples of so many bytes?
+bool is_aligned(Array const& array, Major major, int bytes, Modes const& first, Modes const& second, Modes const& l) {
+  if (reinterpret_cast<std::uintptr_t>(array.data) % bytes != 0) return false;
+  auto const elements = std::max(bytes / bytes_of(array.type), 1);
+  Modes const* const groups[] = {&first, &second, &l};
+  for (int group = 0; group < 3; ++group) {
+    bool const has_unit = group == (major == Major::mn ? 0 : 1);
+    for (int i = has_unit ? 1 : 0; i < groups[group]->rank; ++i) {
+      if (array.stride[group][i] % elements != 0) return false;
+    }
+  }
+  return true;
 }
 
 int mismatched_majors(Traits const& traits, Problem const& p) {
+  if (traits.modes > 1 || p.alpha == 0.0) return 0;  // takes either majorness as it comes
   return !has_major(p.a, traits.major_a, p.m, p.k) + !has_major(p.b, traits.major_b, p.n, p.k);
 }
 
 char const* letter(Major major, char const* mn) { return major == Major::mn ? mn : "k"; }
+
+bool conjugates(Problem const& p) { return (p.conj_a && is_complex(p.a.type)) || (p.conj_b && is_complex(p.b.type)); }
 
 // The entry made for these majornesses, or for most of them, and among those the last in the table.
 Entry const* best_entry(Problem const& problem, Target target, DeviceInfo const& device, std::string_view name,
@@ -44,7 +61,7 @@ Entry const* best_entry(Problem const& problem, Target target, DeviceInfo const&
   for (std::size_t i = registry.count; i-- > 0;) {
     Entry const* const entry = registry.first[i];
     Traits const& traits = entry->traits;
-    if (traits.target != target || !matches(traits, name)) continue;
+    if (traits.target != target || traits.compute != problem.compute || !matches(traits, name)) continue;
     int const mismatched = runs_gpu_code(traits) ? mismatched_majors(traits, problem) : 0;
     if (found != nullptr && mismatched >= best) continue;
     if (refusals(traits, problem, device) != kNone) continue;
@@ -60,35 +77,71 @@ void append(std::string& text, std::string const& reason) {
   text += reason;
 }
 
+std::string type_list(DTypeSet set) {
+  std::string text;
+  for (int i = 0; i < kDTypes; ++i) {
+    auto const type = static_cast<DType>(i);
+    if (!contains(set, type)) continue;
+    if (!text.empty()) text += ", ";
+    text += name_of(type);
+  }
+  return text;
+}
+
 }  // namespace
 
 unsigned refusals(Traits const& t, Problem const& p, DeviceInfo const& device) {
   unsigned refused = kNone;
   if (t.isa > device.isa) refused |= kInstructionSet;
+  if (t.compute != p.compute) refused |= kCompute;
+  bool const reads = p.alpha != 0.0;
+  if (reads) {
+    bool const fits = contains(t.factors, p.a.type) && contains(t.factors, p.b.type);
+    if (!fits || (t.one_type && p.a.type != p.b.type)) refused |= kFactorTypes;
+    if (!t.conjugates && conjugates(p)) refused |= kConjugate;
+  }
+  if (!contains(t.results, p.d.type) || (p.reads_c() && !contains(t.results, p.c.type))) refused |= kResultTypes;
   if (!runs_gpu_code(t)) return refused;
 
   if (t.target == Target::cuda) {
     if (device.compute_capability < t.compute_capability) refused |= kComputeCapability;
     if (device.shared_bytes_per_cta < t.shared_bytes) refused |= kSharedMemory;
   }
-  if (p.m > kMaxExtent || p.n > kMaxExtent || p.k > kMaxExtent) refused |= kExtent;
-  if (p.n > kMaxGridN * t.tile[1]) refused |= kGrid;
-  if (t.predicated) return refused;
+  auto const m = p.m.size();
+  auto const n = p.n.size();
+  auto const k = p.k.size();
+  if (m > kMaxExtent || n > kMaxExtent || k > kMaxExtent || p.l.size() > kMaxExtent) refused |= kExtent;
+  if (n > kMaxGridN * t.tile[1]) refused |= kGrid;
+  if (p.m.rank > t.modes || p.n.rank > t.modes || p.k.rank > t.modes || p.l.rank > kMaxKernelModes) refused |= kModes;
+  if (t.predicated || (refused & kModes)) return refused;
 
-  if (!has_major(p.a, t.major_a, p.m, p.k)) refused |= kMajorA;
-  if (!has_major(p.b, t.major_b, p.n, p.k)) refused |= kMajorB;
-  if (!is_unit(p.c, 0, p.m)) refused |= kMajorC;
-  if (p.m % t.tile[0] != 0 || p.n % t.tile[1] != 0 || p.k % t.tile[2] != 0) refused |= kDivisibility;
-  bool const reads = p.k > 0;
-  if (reads && !(refused & kMajorA) && !is_aligned(p.a, t.major_a, t.alignment_bytes)) refused |= kAlignmentA;
-  if (reads && !(refused & kMajorB) && !is_aligned(p.b, t.major_b, t.alignment_bytes)) refused |= kAlignmentB;
-  if (!(refused & kMajorC) && !is_aligned(p.c, Major::mn, t.alignment_bytes)) refused |= kAlignmentC;
+  if (reads && !has_major(p.a, t.major_a, p.m, p.k)) refused |= kMajorA;
+  if (reads && !has_major(p.b, t.major_b, p.n, p.k)) refused |= kMajorB;
+  if (!is_unit(p.d, 0, p.m) || (p.reads_c() && !is_unit(p.c, 0, p.m))) refused |= kMajorC;
+  if (m % t.tile[0] != 0 || n % t.tile[1] != 0 || k % t.tile[2] != 0) refused |= kDivisibility;
+  auto const aligned = [&](Array const& x, Major major, Modes const& first, Modes const& second) {
+    return is_aligned(x, major, t.alignment_bytes, first, second, p.l);
+  };
+  if (reads && !(refused & kMajorA) && !aligned(p.a, t.major_a, p.m, p.k)) refused |= kAlignmentA;
+  if (reads && !(refused & kMajorB) && !aligned(p.b, t.major_b, p.n, p.k)) refused |= kAlignmentB;
+  if (!(refused & kMajorC) &&
+      (!aligned(p.d, Major::mn, p.m, p.n) || (p.reads_c() && !aligned(p.c, Major::mn, p.m, p.n)))) {
+    refused |= kAlignmentC;
+  }
   return refused;
 }
 
 std::string describe(unsigned refused, Traits const& t, Problem const& p, DeviceInfo const& device) {
   std::string text;
   auto const number = [](auto value) { return std::to_string(value); };
+  if (refused & kCompute) append(text, std::string("computes in ") + name_of(t.compute));
+  if (refused & kFactorTypes) {
+    append(text, std::string("takes A and B of ") + (t.one_type ? "one of " : "") + type_list(t.factors));
+  }
+  if (refused & kResultTypes) {
+    append(text, "takes C of " + type_list(t.results));
+  }
+  if (refused & kConjugate) append(text, "cannot conjugate A or B");
   if (refused & kInstructionSet) append(text, "the CPU lacks its instruction set");
   if (refused & kComputeCapability) {
     append(text, "needs compute capability " + number(t.compute_capability / 10) + "." +
@@ -97,13 +150,18 @@ std::string describe(unsigned refused, Traits const& t, Problem const& p, Device
   }
   if (refused & kSharedMemory) append(text, "needs " + number(t.shared_bytes) + " bytes of shared memory per CTA");
   if (refused & kExtent) append(text, "an extent is over " + number(kMaxExtent));
-  if (refused & kGrid) append(text, "N=" + number(p.n) + " is over " + number(kMaxGridN * t.tile[1]));
+  if (refused & kGrid) append(text, "N=" + number(p.n.size()) + " is over " + number(kMaxGridN * t.tile[1]));
+  if (refused & kModes) {
+    append(text, t.modes == 1 ? "several modes in M, N or K"
+                              : "more than " + number(std::min(t.modes, kMaxKernelModes)) + " modes in a group");
+  }
   if (refused & kMajorA) append(text, std::string("A is not ") + letter(t.major_a, "m") + "-major");
   if (refused & kMajorB) append(text, std::string("B is not ") + letter(t.major_b, "n") + "-major");
   if (refused & kMajorC) append(text, "C is not m-major");
   if (refused & kDivisibility) {
-    append(text, "(M,N,K)=(" + number(p.m) + "," + number(p.n) + "," + number(p.k) + ") is no multiple of the tile (" +
-                     number(t.tile[0]) + "," + number(t.tile[1]) + "," + number(t.tile[2]) + ")");
+    append(text, "(M,N,K)=(" + number(p.m.size()) + "," + number(p.n.size()) + "," + number(p.k.size()) +
+                     ") is no multiple of the tile (" + number(t.tile[0]) + "," + number(t.tile[1]) + "," +
+                     number(t.tile[2]) + ")");
   }
   for (auto const& [bit, name] :
        {std::pair{kAlignmentA, "A"}, std::pair{kAlignmentB, "B"}, std::pair{kAlignmentC, "C"}}) {
@@ -115,29 +173,15 @@ std::string describe(unsigned refused, Traits const& t, Problem const& p, Device
   return text;
 }
 
-Problem transposed(Problem const& p) {
-  Problem t = p;
-  std::swap(t.m, t.n);
-  std::swap(t.a, t.b);
-  std::swap(t.c.stride[0], t.c.stride[1]);
-  return t;
-}
-
 bool matches(Traits const& traits, std::string_view name) {
   return name == "auto" || name == traits.kernel || name == traits.name;
 }
 
 Choice select(Problem const& problem, Target target, DeviceInfo const& device, std::string_view name,
               Registry const& registry) {
-  Problem given = problem;
-  if (problem.alpha == 0 || problem.k == 0) {
-    given.alpha = 0;
-    given.k = 0;
-  }
-
-  // Kernels write C along m. If C's unit stride is the other one, compute C^T; also if C itself has too many columns.
-  bool const n_major = problem.c.stride[0] != 1 && problem.c.stride[1] == 1;
-  Choice choice{n_major ? transposed(given) : given, n_major, nullptr};
+  // Kernels write D along m. If D's unit stride is in the other group, compute D^T; also if D has too many columns.
+  bool const n_major = fastest_group(problem.d, problem.m, problem.n) == 1;
+  Choice choice{folded(n_major ? transposed(problem) : problem), n_major, nullptr};
   choice.entry = best_entry(choice.problem, target, device, name, registry);
   if (choice.entry == nullptr) {
     Problem const other = transposed(choice.problem);
@@ -152,6 +196,7 @@ std::vector<Candidate> candidates(Problem const& problem, Target target, DeviceI
   for (Entry const* entry : registry) {
     Traits const& traits = entry->traits;
     if (traits.target != target || !matches(traits, name)) continue;
+    if (traits.compute != problem.compute && traits.name != name) continue;
     found.push_back({entry, refusals(traits, problem, device)});
   }
   return found;

@@ -29,16 +29,17 @@ enum Refusal : unsigned {
   kAlignmentA = 1u << 9,
   kAlignmentB = 1u << 10,
   kAlignmentC = 1u << 11,
+  kCompute = 1u << 12,
+  kFactorTypes = 1u << 13,
+  kResultTypes = 1u << 14,
+  kModes = 1u << 15,
+  kConjugate = 1u << 16,
 };
 
-// The one legality rule, for a forced choice and for an automatic one.
+// The one legality rule, for a forced choice and for an automatic one. The problem is folded.
 unsigned refusals(Traits const& traits, Problem const& problem, DeviceInfo const& device);
 
 std::string describe(unsigned refusals, Traits const& traits, Problem const& problem, DeviceInfo const& device);
-
-// The same product with the roles of A and B exchanged, C^T = alpha * B * A^T + beta * C^T. The bits of C do not
-// change.
-Problem transposed(Problem const& problem);
 
 struct Candidate {
   Entry const* entry;
@@ -46,7 +47,7 @@ struct Candidate {
 };
 
 struct Choice {
-  Problem problem;  // alpha == 0 turned into K == 0, and possibly transposed
+  Problem problem;  // folded, and possibly transposed
   bool transposed = false;
   Entry const* entry = nullptr;  // none, if every candidate refuses
 };
@@ -58,7 +59,7 @@ bool matches(Traits const& traits, std::string_view name);
 Choice select(Problem const& problem, Target target, DeviceInfo const& device, std::string_view name,
               Registry const& registry);
 
-// Every entry of the target that matches the name, with its refusals, in the order of the table.
+// Every entry of the target that matches the name, with its refusals, in the order of the table. The problem is folded.
 std::vector<Candidate> candidates(Problem const& problem, Target target, DeviceInfo const& device,
                                   std::string_view name, Registry const& registry);
 

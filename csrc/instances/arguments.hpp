@@ -1,14 +1,23 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <tuple>
 
 #include <cute/tensor.hpp>
 
+#include "catalogue/operand.hpp"
+#include "kernels/epilogue.cuh"
 #include "problem/entry.hpp"
 
 // From the plain values of a Problem to the typed arguments of a kernel, and from a Config to the Traits of an entry.
 namespace cute_py::instances {
+
+using catalogue::Batch;
+using catalogue::ConvertingPointer;
+using catalogue::Form;
+using catalogue::ModeMap;
+using catalogue::NestedStride;
 
 template <class T>
 T typed_stride(std::int64_t value) {
@@ -19,53 +28,172 @@ T typed_stride(std::int64_t value) {
   }
 }
 
-template <class S0, class S1>
-cute::Stride<S0, S1> typed_strides(cute::Stride<S0, S1> const&, Matrix const& matrix) {
-  return {typed_stride<S0>(matrix.stride[0]), typed_stride<S1>(matrix.stride[1])};
+// The strides of an operand (M,K,L) or (N,K,L), or of C. A group without modes has one element: its stride is 0.
+template <class Stride>
+Stride typed_strides(Array const& array, Modes const& first, Modes const& second, bool conjugate) {
+  if constexpr (std::is_same_v<Stride, NestedStride>) {
+    auto const shortest = [&](int group, Modes const& modes) {
+      std::int64_t best = std::numeric_limits<std::int64_t>::max();
+      for (int i = 0; i < modes.rank; ++i) {
+        auto const length = array.stride[group][i] < 0 ? -array.stride[group][i] : array.stride[group][i];
+        if (length != 0) best = std::min(best, length);
+      }
+      return best;
+    };
+    return {ModeMap<1>(first, {array.stride[0]}), ModeMap<1>(second, {array.stride[1]}), array.type, conjugate,
+            shortest(1, second) < shortest(0, first)};
+  } else {
+    auto const stride = [&](int group, Modes const& modes) { return modes.rank == 0 ? 0 : array.stride[group][0]; };
+    return {typed_stride<cute::tuple_element_t<0, Stride>>(stride(0, first)),
+            typed_stride<cute::tuple_element_t<1, Stride>>(stride(1, second))};
+  }
+}
+
+template <class Pointer>
+Pointer typed_pointer(Array const& array, bool conjugate) {
+  if constexpr (std::is_pointer_v<Pointer>) {
+    return static_cast<Pointer>(array.data);
+  } else {
+    return {array.data, array.type, conjugate};
+  }
+}
+
+// The arrays that an epilogue reads and writes, in the order of kernels::EpilogueArray; null where there is none.
+struct EpilogueArrays {
+  Array const* array[4];
+
+  explicit EpilogueArrays(Problem const& p)
+      : array{p.reads_c() ? &p.c : nullptr, &p.d, p.epilogue.bias.data != nullptr ? &p.epilogue.bias : nullptr,
+              p.epilogue.residual.data != nullptr ? &p.epilogue.residual : nullptr} {}
+
+  std::int64_t const* stride(int i, int group) const { return array[i] == nullptr ? nullptr : array[i]->stride[group]; }
+
+  ModeMap<4> modes(Modes const& modes, int group) const {
+    return ModeMap<4>(modes, {stride(0, group), stride(1, group), stride(2, group), stride(3, group)});
+  }
+};
+
+template <class Config>
+kernels::Epilogue<typename Config::TE> typed_epilogue(Problem const& p) {
+  using T = typename Config::TE;
+  EpilogueArrays const arrays(p);
+  auto const same_place = [&] {
+    if (p.c.data != p.d.data || p.c.type != p.d.type) return false;
+    Modes const* const groups[] = {&p.m, &p.n, &p.l};
+    for (int group = 0; group < 3; ++group) {
+      if (!std::equal(p.c.stride[group], p.c.stride[group] + groups[group]->rank, p.d.stride[group])) return false;
+    }
+    return true;
+  };
+  kernels::Epilogue<T> e{};
+  e.alpha = numeric::scalar<T>(p.alpha);
+  e.beta = numeric::scalar<T>(p.beta);
+  e.in_place = p.epilogue.is_plain() && p.d.type == numeric::kDTypeOf<typename Config::TC> &&
+               std::is_same_v<T, typename Config::TC> && (!p.reads_c() || same_place());
+  e.reads_c = arrays.array[kernels::kEpilogueC] != nullptr;
+  e.has_bias = arrays.array[kernels::kEpilogueBias] != nullptr;
+  e.has_residual = arrays.array[kernels::kEpilogueResidual] != nullptr;
+  e.saturate = p.epilogue.saturate;
+  e.activation = p.epilogue.activation;
+  e.scale = numeric::scalar<T>(p.epilogue.scale);
+  e.m = arrays.modes(p.m, 0);
+  e.n = arrays.modes(p.n, 1);
+  for (int i = 0; i < 4; ++i) {
+    e.data[i] = arrays.array[i] != nullptr ? arrays.array[i]->data : nullptr;
+    e.type[i] = arrays.array[i] != nullptr ? arrays.array[i]->type : DType::f32;
+  }
+  return e;
+}
+
+inline Batch typed_batch(Problem const& p, std::uint32_t first) {
+  EpilogueArrays const arrays(p);
+  return {ModeMap<3>(p.l, {p.a.stride[2], p.b.stride[2], p.d.stride[2]}), arrays.modes(p.l, 2), first};
 }
 
 using ProblemShape = cute::Shape<int, int, int>;  // (M,N,K)
 
 template <class Config>
-auto kernel_arguments(Problem const& p) {
+auto kernel_arguments(Problem const& p, std::uint32_t first_product) {
   return std::make_tuple(
-      ProblemShape{static_cast<int>(p.m), static_cast<int>(p.n), static_cast<int>(p.k)},
-      static_cast<typename Config::TA const*>(p.a.data), typed_strides(typename Config::StrideA{}, p.a),
-      static_cast<typename Config::TB const*>(p.b.data), typed_strides(typename Config::StrideB{}, p.b),
-      static_cast<typename Config::TC*>(p.c.data), typed_strides(typename Config::StrideC{}, p.c), p.alpha, p.beta);
+      ProblemShape{static_cast<int>(p.m.size()), static_cast<int>(p.n.size()), static_cast<int>(p.k.size())},
+      typed_pointer<typename Config::PointerA>(p.a, p.conj_a),
+      typed_strides<typename Config::StrideA>(p.a, p.m, p.k, p.conj_a),
+      typed_pointer<typename Config::PointerB>(p.b, p.conj_b),
+      typed_strides<typename Config::StrideB>(p.b, p.n, p.k, p.conj_b), static_cast<typename Config::TC*>(p.d.data),
+      typed_strides<typename Config::StrideC>(p.d, p.m, p.n, false), typed_epilogue<Config>(p),
+      typed_batch(p, first_product));
 }
 
 struct Grid {
   unsigned m;
   unsigned n;
+  unsigned l;
 };
 
-// One CTA per tile of C.
-template <class Config>
-Grid grid_of(Problem const& p) {
+// The most products of a batch in one launch.
+inline constexpr std::int64_t kMaxGridL = 65535;
+
+// One CTA per tile of C. A larger batch takes several grids: calls launch(grid, first product) for each.
+template <class Config, class Launch>
+void for_each_grid(Problem const& p, Launch const& launch) {
   constexpr int blk_m = cute::size<0>(typename Config::CtaTiler{});
   constexpr int blk_n = cute::size<1>(typename Config::CtaTiler{});
-  return {static_cast<unsigned>((p.m + blk_m - 1) / blk_m), static_cast<unsigned>((p.n + blk_n - 1) / blk_n)};
+  auto const products = p.l.size();
+  for (std::int64_t first = 0; first < products; first += kMaxGridL) {
+    launch(Grid{static_cast<unsigned>((p.m.size() + blk_m - 1) / blk_m),
+                static_cast<unsigned>((p.n.size() + blk_n - 1) / blk_n),
+                static_cast<unsigned>(std::min(products - first, kMaxGridL))},
+           static_cast<std::uint32_t>(first));
+  }
+}
+
+// The kind of product of a Config that computes in its own type.
+template <class T>
+constexpr Compute compute_of() {
+  switch (numeric::kDTypeOf<T>) {
+    case DType::f64:
+      return Compute::f64;
+    case DType::c64:
+      return Compute::c64;
+    case DType::c128:
+      return Compute::c128;
+    case DType::i32:
+      return Compute::i32;
+    default:
+      return Compute::f32;
+  }
 }
 
 template <class Config>
 constexpr Traits traits_of(char const* name, char const* kernel, char const* layout, Target target, Major major_a,
                            Major major_b) {
   using Tiler = typename Config::CtaTiler;
-  return {name,
-          kernel,
-          layout,
-          target,
-          {cute::size<0>(Tiler{}), cute::size<1>(Tiler{}), cute::size<2>(Tiler{})},
-          Config::threads,
-          Config::stages,
-          static_cast<int>(sizeof(typename Config::SharedStorage)),
-          Config::predicated,
-          major_a,
-          major_b,
-          Config::alignment_bytes,
-          Config::compute_capability,
-          Isa::baseline};
+  using T = typename Config::TC;
+  constexpr Compute compute = compute_of<T>();
+  Traits t{};
+  t.name = name;
+  t.kernel = kernel;
+  t.layout = layout;
+  t.target = target;
+  t.compute = compute;
+  t.factors = Config::converting ? factor_types(compute) : types(numeric::kDTypeOf<typename Config::TA>);
+  t.results = result_types(compute);
+  t.one_type = !Config::converting;
+  t.modes = Config::nested ? kMaxKernelModes : 1;
+  t.tile[0] = cute::size<0>(Tiler{});
+  t.tile[1] = cute::size<1>(Tiler{});
+  t.tile[2] = cute::size<2>(Tiler{});
+  t.threads = Config::threads;
+  t.stages = Config::stages;
+  t.shared_bytes = static_cast<int>(sizeof(typename Config::SharedStorage));
+  t.predicated = Config::predicated;
+  t.conjugates = !numeric::kIsComplex<T> || Config::converting;
+  t.major_a = major_a;
+  t.major_b = major_b;
+  t.alignment_bytes = Config::alignment_bytes;
+  t.compute_capability = Config::compute_capability;
+  t.isa = Isa::baseline;
+  return t;
 }
 
 }  // namespace cute_py::instances

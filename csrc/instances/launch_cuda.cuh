@@ -26,13 +26,14 @@ int launch(void (*kernel)(Args...), Problem const& problem, Execution const& exe
       asked |= bit;
     }
   }
-  auto const grid = grid_of<Config>(problem);
-  std::apply(
-      [&](auto... args) {
-        kernel<<<dim3(grid.m, grid.n), Config::threads, shared_bytes, static_cast<cudaStream_t>(execution.stream)>>>(
-            args...);
-      },
-      kernel_arguments<Config>(problem));
+  for_each_grid<Config>(problem, [&](Grid const& grid, std::uint32_t first_product) {
+    std::apply(
+        [&](auto const&... args) {
+          kernel<<<dim3(grid.m, grid.n, grid.l), Config::threads, shared_bytes,
+                   static_cast<cudaStream_t>(execution.stream)>>>(args...);
+        },
+        kernel_arguments<Config>(problem, first_product));
+  });
   return cudaGetLastError();
 }
 

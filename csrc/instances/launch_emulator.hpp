@@ -10,10 +10,11 @@ inline constexpr Target kTarget = Target::emulator;
 // Runs one CTA per tile of C on this machine's cores and returns when all are done.
 template <class Config, class... Args>
 int launch(void (*kernel)(Args...), Problem const& problem, Execution const& execution) {
-  auto const grid = grid_of<Config>(problem);
-  auto const arguments = kernel_arguments<Config>(problem);
-  emulator::run_grid({grid.m, grid.n, 1}, Config::threads, sizeof(typename Config::SharedStorage), execution,
-                     [&] { std::apply(kernel, arguments); });
+  for_each_grid<Config>(problem, [&](Grid const& grid, std::uint32_t first_product) {
+    auto const arguments = kernel_arguments<Config>(problem, first_product);
+    emulator::run_grid({grid.m, grid.n, grid.l}, Config::threads, sizeof(typename Config::SharedStorage), execution,
+                       [&] { std::apply(kernel, arguments); });
+  });
   return 0;
 }
 

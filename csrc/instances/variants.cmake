@@ -3,23 +3,63 @@
 #
 # The order is the order of preference: of two variants that fit a problem, the later one is chosen.
 
-# kernel and its Config in csrc/catalogue; each in the four layouts, each layout in a form for whole tiles and a predicated
-# form for everything else
-set(CUTE_PY_GPU_KERNELS
-    "sgemm_1 Sgemm1"
-    "sgemm_2 Sgemm2"
-    "sgemm_sm70 SgemmSm70"
-    "sgemm_sm80 SgemmSm80")
+set(CUTE_PY_KERNELS
+    "default"
+    CACHE STRING "The variants to build: minimal, default or full")
+set_property(CACHE CUTE_PY_KERNELS PROPERTY STRINGS minimal default full)
+if(NOT CUTE_PY_KERNELS MATCHES "^(minimal|default|full)$")
+  message(FATAL_ERROR "CUTE_PY_KERNELS is minimal, default or full, not '${CUTE_PY_KERNELS}'")
+endif()
+
+# type and its C++ name
+set(CUTE_PY_TYPE_f32 float)
+set(CUTE_PY_TYPE_f64 double)
+set(CUTE_PY_TYPE_c64 numeric::complex64)
+set(CUTE_PY_TYPE_c128 numeric::complex128)
+set(CUTE_PY_TYPE_i32 std::int32_t)
 
 # layout, majorness of A, majorness of B
-set(CUTE_PY_LAYOUTS
-    "nt mn mn"
-    "tn k k"
-    "nn mn k"
-    "tt k mn")
+set(CUTE_PY_LAYOUTS "nt mn mn" "tn k k" "nn mn k" "tt k mn")
+
+# kernel, its Config in csrc/catalogue, and the types of its variants for many modes
+set(CUTE_PY_GPU_KERNELS "sgemm_1 Sgemm1 f32 f64 c64 c128 i32" "sgemm_2 Sgemm2 f32 f64 c64 c128 i32"
+                        "sgemm_sm70 SgemmSm70 f32 f64 c64 c128 i32" "sgemm_sm80 SgemmSm80 f32 f64 c64 c128")
+
+# The variants of a kernel, from first choice to last resort read backwards: for each type one that takes any modes, then
+# for the types of the flat set, in each layout one that takes any extents and one for whole tiles. Each is
+# "name type layout major_a major_b form".
+function(cute_py_variants kernel types variants)
+  set(_flat f32)
+  if(CUTE_PY_KERNELS STREQUAL "full")
+    set(_flat ${types})
+    list(REMOVE_ITEM _flat i32)  # its factors are of another type, which only the variants for many modes convert
+  elseif(CUTE_PY_KERNELS STREQUAL "minimal")
+    set(types f32)
+  endif()
+  set(_found "")
+  foreach(_type IN LISTS types)
+    list(APPEND _found "${kernel}_nested_${_type} ${_type} any k k nested")
+  endforeach()
+  foreach(_type IN LISTS _flat)
+    foreach(_layout IN LISTS CUTE_PY_LAYOUTS)
+      separate_arguments(_layout)
+      list(GET _layout 0 _letters)
+      list(JOIN _layout " " _layout)
+      list(APPEND _found "${kernel}_${_letters}_${_type}_predicated ${_type} ${_layout} predicated"
+           "${kernel}_${_letters}_${_type} ${_type} ${_layout} whole")
+    endforeach()
+  endforeach()
+  set(${variants} "${_found}" PARENT_SCOPE)
+endfunction()
 
 # entries of csrc/cpu
-set(CUTE_PY_CPU_ENTRIES reference_f32 cpu_baseline_f32)
+set(CUTE_PY_CPU_ENTRIES "")
+set(_cpu_kernels reference cpu_baseline)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  list(APPEND CUTE_PY_CPU_ENTRIES cpu_avx2_f32 cpu_avx512_f32)
+  list(APPEND _cpu_kernels cpu_avx2 cpu_avx512)
 endif()
+foreach(_kernel IN LISTS _cpu_kernels)
+  foreach(_type f32 tf32 f64 c64 c128 i32)
+    list(APPEND CUTE_PY_CPU_ENTRIES ${_kernel}_${_type})
+  endforeach()
+endforeach()

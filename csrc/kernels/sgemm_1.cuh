@@ -1,4 +1,4 @@
-// C(m,n) = alpha * sum_k A(m,k) * B(n,k) + beta * C(m,n)
+// C(m,n,l) = alpha * sum_k A(m,k,l) * B(n,k,l) + beta * C(m,n,l), or any other epilogue
 //
 // After:     the first kernel of the CuTe tutorial, local_tile and local_partition and nothing else. Differs in
 //            predicated tails, and in a Config instead of a dozen template arguments
@@ -11,6 +11,7 @@
 #include <cute/tensor.hpp>
 
 #include "kernels/epilogue.cuh"
+#include "kernels/modes.cuh"
 #include "kernels/namespace.hpp"
 #include "kernels/predication.cuh"
 
@@ -19,10 +20,10 @@ namespace cute_py::kernels::cutlass_scheduled {
 template <class Config, class ProblemShape, class AStride, class BStride, class CStride>
 static __global__ __launch_bounds__(Config::threads, Config::ctas_per_multiprocessor)
 void sgemm_1(ProblemShape shape_MNK,
-             typename Config::TA const* A, AStride dA,
-             typename Config::TB const* B, BStride dB,
+             typename Config::PointerA A, AStride dA,
+             typename Config::PointerB B, BStride dB,
              typename Config::TC      * C, CStride dC,
-             typename Config::TC alpha, typename Config::TC beta)
+             Epilogue<typename Config::TE> const epilogue, Batch const batch)
 {
   using namespace cute;
 
@@ -35,8 +36,8 @@ void sgemm_1(ProblemShape shape_MNK,
 
   // Preconditions
   CUTE_STATIC_ASSERT_V(rank(shape_MNK) == Int<3>{});                                                    // (M,N,K)
-  CUTE_STATIC_ASSERT_V(congruent(select<0,2>(shape_MNK), dA));                                          // A strides for (M,K)
-  CUTE_STATIC_ASSERT_V(congruent(select<1,2>(shape_MNK), dB));                                          // B strides for (N,K)
+  CUTE_STATIC_ASSERT_V(fits(select<0,2>(shape_MNK), dA));                                               // A strides for (M,K)
+  CUTE_STATIC_ASSERT_V(fits(select<1,2>(shape_MNK), dB));                                               // B strides for (N,K)
   CUTE_STATIC_ASSERT_V(congruent(select<0,1>(shape_MNK), dC));                                          // C strides for (M,N)
   CUTE_STATIC_ASSERT_V(size<0>(sA_layout) == size<0>(cta_tiler));                                       // BLK_M
   CUTE_STATIC_ASSERT_V(size<1>(sA_layout) == size<2>(cta_tiler));                                       // BLK_K
@@ -52,14 +53,17 @@ void sgemm_1(ProblemShape shape_MNK,
   CUTE_STATIC_ASSERT_V(size<0>(cta_tiler) % size<0>(tC) == Int<0>{});                                   // BLK_M / THR_M
   CUTE_STATIC_ASSERT_V(size<1>(cta_tiler) % size<1>(tC) == Int<0>{});                                   // BLK_N / THR_N
 
+  // This CTA's product of the batch
+  auto const to = batch.operands(batch.first + blockIdx.z);                                             // A, B, C
+
   // Full and tiled tensors
   auto shape_MK = select<0,2>(shape_MNK);
   auto shape_NK = select<1,2>(shape_MNK);
   auto shape_MN = select<0,1>(shape_MNK);
 
-  Tensor mA = make_tensor(make_gmem_ptr(A), shape_MK, dA);                                              // (M,K)
-  Tensor mB = make_tensor(make_gmem_ptr(B), shape_NK, dB);                                              // (N,K)
-  Tensor mC = make_tensor(make_gmem_ptr(C), shape_MN, dC);                                              // (M,N)
+  Tensor mA = operand_tensor(A + to.in[0], shape_MK, dA);                                                    // (M,K)
+  Tensor mB = operand_tensor(B + to.in[1], shape_NK, dB);                                                    // (N,K)
+  Tensor mC = make_tensor(make_gmem_ptr(C + to.in[2]), shape_MN, dC);                                        // (M,N)
 
   auto cta_coord = make_coord(blockIdx.x, blockIdx.y, _);                                               // (m,n,k)
   Tensor gA = local_tile(mA, cta_tiler, cta_coord, Step<_1, X,_1>{});                                   // (BLK_M,BLK_K,k)
@@ -78,12 +82,14 @@ void sgemm_1(ProblemShape shape_MNK,
   Tensor sB = make_tensor(make_smem_ptr(shared.b), sB_layout);                                          // (BLK_N,BLK_K)
 
   // Partition the copies: each thread moves its own elements of every tile
-  Tensor tAgA = local_partition(gA, tA, threadIdx.x);                                                   // (THR_M,THR_K,k)
-  Tensor tAcA = local_partition(cA, tA, threadIdx.x);                                                   // (THR_M,THR_K,k)
-  Tensor tAsA = local_partition(sA, tA, threadIdx.x);                                                   // (THR_M,THR_K)
-  Tensor tBgB = local_partition(gB, tB, threadIdx.x);                                                   // (THR_N,THR_K,k)
-  Tensor tBcB = local_partition(cB, tB, threadIdx.x);                                                   // (THR_N,THR_K,k)
-  Tensor tBsB = local_partition(sB, tB, threadIdx.x);                                                   // (THR_N,THR_K)
+  int const thread_a = copying_thread(dA, threadIdx.x);
+  int const thread_b = copying_thread(dB, threadIdx.x);
+  Tensor tAgA = local_partition(gA, tA, thread_a);                                                     // (THR_M,THR_K,k)
+  Tensor tAcA = local_partition(cA, tA, thread_a);                                                     // (THR_M,THR_K,k)
+  Tensor tAsA = local_partition(sA, tA, thread_a);                                                     // (THR_M,THR_K)
+  Tensor tBgB = local_partition(gB, tB, thread_b);                                                     // (THR_N,THR_K,k)
+  Tensor tBcB = local_partition(cB, tB, thread_b);                                                     // (THR_N,THR_K,k)
+  Tensor tBsB = local_partition(sB, tB, thread_b);                                                     // (THR_N,THR_K)
 
   CUTE_STATIC_ASSERT_V(size<0>(tAgA) == size<0>(tAsA));                                                 // THR_M
   CUTE_STATIC_ASSERT_V(size<1>(tAgA) == size<1>(tAsA));                                                 // THR_K
@@ -123,11 +129,18 @@ void sgemm_1(ProblemShape shape_MNK,
   }
 
   // Epilogue
-  if constexpr (Config::predicated) {
-    store_inside(alpha, tCrC, tCcC, shape_MN, beta, tCgC);
-  } else {
-    store(alpha, tCrC, beta, tCgC);
+  if constexpr (!Config::nested) {
+    if (epilogue.in_place) {
+      if constexpr (Config::predicated) {
+        store_inside(epilogue.alpha, tCrC, tCcC, shape_MN, epilogue.beta, tCgC);
+      } else {
+        store(epilogue.alpha, tCrC, epilogue.beta, tCgC);
+      }
+      return;
+    }
   }
+  store_fused<size<0>(cta_tiler), size<1>(cta_tiler), Config::threads, sizeof(shared)>(
+      EpilogueOf<typename Config::TE>(epilogue, batch, blockIdx.z), tCrC, tCcC, cC(0,0), shape_MN, shared_memory);
 }
 
 }  // namespace cute_py::kernels::cutlass_scheduled

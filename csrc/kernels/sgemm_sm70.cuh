@@ -1,4 +1,4 @@
-// C(m,n) = alpha * sum_k A(m,k) * B(n,k) + beta * C(m,n)
+// C(m,n,l) = alpha * sum_k A(m,k,l) * B(n,k,l) + beta * C(m,n,l), or any other epilogue
 //
 // After:     the third kernel of the CuTe tutorial: two pipelines, gmem -> registers -> smem one tile ahead, and
 //            smem -> registers one k-block ahead. Differs in predicated tails, in a Config, and in a TiledMMA whose threads
@@ -13,6 +13,7 @@
 #include <cute/tensor.hpp>
 
 #include "kernels/epilogue.cuh"
+#include "kernels/modes.cuh"
 #include "kernels/namespace.hpp"
 #include "kernels/predication.cuh"
 
@@ -21,10 +22,10 @@ namespace cute_py::kernels::cutlass_scheduled {
 template <class Config, class ProblemShape, class AStride, class BStride, class CStride>
 static __global__ __launch_bounds__(Config::threads, Config::ctas_per_multiprocessor)
 void sgemm_sm70(ProblemShape shape_MNK,
-                typename Config::TA const* A, AStride dA,
-                typename Config::TB const* B, BStride dB,
+                typename Config::PointerA A, AStride dA,
+                typename Config::PointerB B, BStride dB,
                 typename Config::TC      * C, CStride dC,
-                typename Config::TC alpha, typename Config::TC beta)
+                Epilogue<typename Config::TE> const epilogue, Batch const batch)
 {
   using namespace cute;
 
@@ -37,8 +38,8 @@ void sgemm_sm70(ProblemShape shape_MNK,
 
   // Preconditions
   CUTE_STATIC_ASSERT_V(rank(shape_MNK) == Int<3>{});                                                    // (M,N,K)
-  CUTE_STATIC_ASSERT_V(congruent(select<0,2>(shape_MNK), dA));                                          // A strides for (M,K)
-  CUTE_STATIC_ASSERT_V(congruent(select<1,2>(shape_MNK), dB));                                          // B strides for (N,K)
+  CUTE_STATIC_ASSERT_V(fits(select<0,2>(shape_MNK), dA));                                               // A strides for (M,K)
+  CUTE_STATIC_ASSERT_V(fits(select<1,2>(shape_MNK), dB));                                               // B strides for (N,K)
   CUTE_STATIC_ASSERT_V(congruent(select<0,1>(shape_MNK), dC));                                          // C strides for (M,N)
   CUTE_STATIC_ASSERT_V(size<0>(sA_layout) == size<0>(cta_tiler));                                       // BLK_M
   CUTE_STATIC_ASSERT_V(size<1>(sA_layout) == size<2>(cta_tiler));                                       // BLK_K
@@ -48,14 +49,17 @@ void sgemm_sm70(ProblemShape shape_MNK,
   CUTE_STATIC_ASSERT_V(size(copy_b) == Int<Config::threads>{});                                         // threads that copy B
   CUTE_STATIC_ASSERT_V(size(mma) == Int<Config::threads>{});                                            // threads that compute C
 
+  // This CTA's product of the batch
+  auto const to = batch.operands(batch.first + blockIdx.z);                                             // A, B, C
+
   // Full and tiled tensors
   auto shape_MK = select<0,2>(shape_MNK);
   auto shape_NK = select<1,2>(shape_MNK);
   auto shape_MN = select<0,1>(shape_MNK);
 
-  Tensor mA = make_tensor(make_gmem_ptr(A), shape_MK, dA);                                              // (M,K)
-  Tensor mB = make_tensor(make_gmem_ptr(B), shape_NK, dB);                                              // (N,K)
-  Tensor mC = make_tensor(make_gmem_ptr(C), shape_MN, dC);                                              // (M,N)
+  Tensor mA = operand_tensor(A + to.in[0], shape_MK, dA);                                                    // (M,K)
+  Tensor mB = operand_tensor(B + to.in[1], shape_NK, dB);                                                    // (N,K)
+  Tensor mC = make_tensor(make_gmem_ptr(C + to.in[2]), shape_MN, dC);                                        // (M,N)
 
   auto cta_coord = make_coord(blockIdx.x, blockIdx.y, _);                                               // (m,n,k)
   Tensor gA = local_tile(mA, cta_tiler, cta_coord, Step<_1, X,_1>{});                                   // (BLK_M,BLK_K,k)
@@ -74,13 +78,13 @@ void sgemm_sm70(ProblemShape shape_MNK,
   Tensor sB = make_tensor(make_smem_ptr(shared.b), sB_layout);                                          // (BLK_N,BLK_K)
 
   // Partition the copies: gmem -> registers -> smem
-  ThrCopy thr_copy_a = copy_a.get_slice(threadIdx.x);
+  ThrCopy thr_copy_a = copy_a.get_slice(copying_thread(dA, threadIdx.x));
   Tensor tAgA = thr_copy_a.partition_S(gA);                                                             // (CPY,CPY_M,CPY_K,k)
   Tensor tAcA = thr_copy_a.partition_S(cA);                                                             // (CPY,CPY_M,CPY_K,k)
   Tensor tAsA = thr_copy_a.partition_D(sA);                                                             // (CPY,CPY_M,CPY_K)
   Tensor tArA = make_tensor<typename Config::TA>(shape(tAsA));                                          // (CPY,CPY_M,CPY_K)
 
-  ThrCopy thr_copy_b = copy_b.get_slice(threadIdx.x);
+  ThrCopy thr_copy_b = copy_b.get_slice(copying_thread(dB, threadIdx.x));
   Tensor tBgB = thr_copy_b.partition_S(gB);                                                             // (CPY,CPY_N,CPY_K,k)
   Tensor tBcB = thr_copy_b.partition_S(cB);                                                             // (CPY,CPY_N,CPY_K,k)
   Tensor tBsB = thr_copy_b.partition_D(sB);                                                             // (CPY,CPY_N,CPY_K)
@@ -160,11 +164,18 @@ void sgemm_sm70(ProblemShape shape_MNK,
   }
 
   // Epilogue
-  if constexpr (Config::predicated) {
-    store_inside(alpha, tCrC, tCcC, shape_MN, beta, tCgC);
-  } else {
-    store_vectors(alpha, tCrC, beta, tCgC);
+  if constexpr (!Config::nested) {
+    if (epilogue.in_place) {
+      if constexpr (Config::predicated) {
+        store_inside(epilogue.alpha, tCrC, tCcC, shape_MN, epilogue.beta, tCgC);
+      } else {
+        store_vectors(epilogue.alpha, tCrC, epilogue.beta, tCgC);
+      }
+      return;
+    }
   }
+  store_fused<size<0>(cta_tiler), size<1>(cta_tiler), Config::threads, sizeof(shared)>(
+      EpilogueOf<typename Config::TE>(epilogue, batch, blockIdx.z), tCrC, tCcC, cC(0,0), shape_MN, shared_memory);
 }
 
 }  // namespace cute_py::kernels::cutlass_scheduled

@@ -36,6 +36,12 @@ struct Traits {
   char const* kernel;  // the kernel that it is a variant of, such as sgemm_1
   char const* layout;  // "nt", "tn", "nn", "tt", or "any" where majorness does not matter
   Target target;
+  Compute compute;
+  DTypeSet factors;  // the types of A and of B
+  DTypeSet results;  // the types of C and D
+  bool one_type;     // A and B have the same of these types
+  bool conjugates;   // takes the conjugate of A and of B
+  int modes;         // the most modes of a group after folding; of L any kernel takes kMaxKernelModes
   int tile[3];       // BLK_M, BLK_N, BLK_K
   int threads;       // per CTA; 1 for a CPU kernel, which is given its threads per call
   int stages;        // tiles of shared memory in flight
@@ -56,6 +62,9 @@ struct EmulatorOptions {
   std::uint64_t seed = 0;            // of ThreadOrder::random
   bool poison_shared_memory = true;  // fill it with NaN before each CTA
 };
+
+// The most modes of a group that a GPU kernel takes after folding.
+inline constexpr int kMaxKernelModes = 10;
 
 // Everything that a run needs beside the problem.
 struct Execution {

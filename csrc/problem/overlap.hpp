@@ -1,15 +1,28 @@
 #pragma once
 
-#include "problem/problem.hpp"
+#include <cstdint>
+#include <vector>
 
+// Which elements of arrays share memory. An array of n modes is a set of bytes: data + sum of index_i * stride_i.
 namespace cute_py {
 
-// Do two different coordinates of a (rows,columns) matrix name the same element? Exact.
-bool shares_elements(Matrix const& matrix, std::int64_t rows, std::int64_t columns);
+// The place of an array's elements. Strides are in bytes.
+struct Footprint {
+  struct Mode {
+    std::int64_t extent;
+    std::int64_t stride;
+  };
+  void const* data;
+  int element_bytes;
+  std::vector<Mode> modes;
+};
 
-// May two float32 matrices have an element in common? False is certain. True is certain where their layouts are compact
-// or slices of one larger matrix; for stranger strides it may be a false alarm.
-bool may_overlap(Matrix const& x, std::int64_t x_rows, std::int64_t x_columns, Matrix const& y, std::int64_t y_rows,
-                 std::int64_t y_columns);
+// Do two different coordinates name the same memory, in part or in full? True may be a false alarm only for strides so
+// intertwined that the search gives up.
+bool shares_elements(Footprint const& array);
+
+// Do two arrays have memory in common? False is certain. True may be a false alarm only for strides so intertwined that
+// the search gives up.
+bool may_overlap(Footprint const& x, Footprint const& y);
 
 }  // namespace cute_py

@@ -15,10 +15,9 @@ def num_threads() -> int: ...
 def set_num_threads(threads: int) -> None: ...
 def entries() -> list[dict[str, Any]]: ...
 def registers(name: str) -> int | None: ...
-def gemm(
-    allocate: Callable[[Any, int, int, bool], Any],
-    function: str,
-    layout: str,
+def product(
+    allocate: Callable[[Any, tuple[int, ...], bool, str], Any],
+    function: tuple[Any, ...],
     A: Any,
     B: Any,
     C: Any,
@@ -28,13 +27,23 @@ def gemm(
     device: Any,
     stream: Any,
     emulator: Any,
+    options: Any,
 ) -> Any: ...
 def explain(
-    function: str, layout: str, A: Any, B: Any, C: Any, kernel: Any, device: Any, stream: Any
+    function: tuple[Any, ...],
+    A: Any,
+    B: Any,
+    C: Any,
+    alpha: Any,
+    beta: Any,
+    kernel: Any,
+    device: Any,
+    stream: Any,
+    options: Any,
 ) -> dict[str, Any]: ...
 
 class Buffer:
-    def __init__(self, device: int, rows: int, columns: int, row_major: bool) -> None: ...
+    def __init__(self, device: int, shape: list[int], first_fastest: bool, dtype: str) -> None: ...
     def __dlpack_device__(self) -> tuple[int, int]: ...
     def __dlpack__(
         self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, overload
 
 from cute_py._explain_layout import explain_layout
-from cute_py._gemm import explain_product
+from cute_py._gemm import explain_gemm
+from cute_py.contraction import explain_contract
 from cute_py.explanation import Explanation
 
 __all__ = ["explain"]
@@ -23,18 +24,21 @@ def explain(
     /,
     *,
     function: str = "gemm",
+    alpha: Any = 1.0,
+    beta: Any = 0.0,
     kernel: str = "auto",
     stream: Any = None,
     device: str | None = None,
+    **options: Any,
 ) -> Explanation: ...
 
 
 def explain(*arguments: Any, **options: Any) -> Explanation | str:
     """Say where a product runs and which kernel it runs, or show the steps of a layout operation.
 
-    ``explain(A, B, C=None, function="gemm", kernel="auto", stream=None, device=None)`` says where
-    ``function(A, B, C, kernel=..., device=...)`` runs and which kernel it runs, and why not the others. It computes nothing;
-    the choice is made by the same code as in a call; alpha is taken to be other than 0.
+    ``explain(A, B, C=None, function="gemm", **options)`` says where ``function(A, B, C, **options)`` runs and which kernel it
+    runs, and why not the others. ``explain("abk,ck->abc", A, B, C=None, **options)`` says it of `contract`. Nothing is
+    computed; the choice is made by the same code as in a call.
 
     >>> import cute_py, numpy as np
     >>> A = np.ones((128, 16), np.float32, order="F")
@@ -43,6 +47,7 @@ def explain(*arguments: Any, **options: Any) -> Explanation | str:
       A float32 (128,16):(1,128) cpu
       B float32 (128,16):(1,128) cpu
       C float32 (128,128):(1,128) new
+    work: 524288 flops, 81920 bytes at least, 6.4 flops/byte
     target: emulator (emulator), because device='emulator'
     kernel: sgemm_sm80_nt_f32
 
@@ -61,5 +66,6 @@ def explain(*arguments: Any, **options: Any) -> Explanation | str:
     Result: 12:1
     """
     if arguments and isinstance(arguments[0], str):
-        return explain_layout(*arguments, **options)
-    return explain_product(*arguments, **options)
+        is_contraction = "," in arguments[0] or "->" in arguments[0]
+        return (explain_contract if is_contraction else explain_layout)(*arguments, **options)
+    return explain_gemm(*arguments, **options)

@@ -5,17 +5,41 @@ A is (M,K), B is (N,K) and C is (M,N), as everywhere in CuTe: both inputs are re
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
-from cute_py import _core
-from cute_py._arrays import as_result, empty_result
+from cute_py._product import Function, explain_product, options_of, run_product
 from cute_py.emulator import EmulatorOptions
+from cute_py.epilogue import Epilogue
 from cute_py.errors import OperandError
 from cute_py.explanation import Explanation
 
-__all__ = ["explain_product", "gemm", "sgemm_nn", "sgemm_nt", "sgemm_tn", "sgemm_tt"]
+_GEMM = Function("gemm")
 
-_LAYOUT_OF = {"gemm": "", "sgemm_nt": "nt", "sgemm_tn": "tn", "sgemm_nn": "nn", "sgemm_tt": "tt"}
+# The first letters of BLAS's names, and the types that they stand for.
+_TYPES = {
+    "s": "float32",
+    "d": "float64",
+    "c": "complex64",
+    "z": "complex128",
+    "h": "float16",
+    "b": "bfloat16",
+}
+
+# The last letters: the majorness of A and of B, with their strides.
+_LAYOUTS = {
+    "nt": ("(1,ldA)", "(1,ldB)", "A m-major, B n-major"),
+    "tn": ("(ldA,1)", "(ldB,1)", "A and B k-major"),
+    "nn": ("(1,ldA)", "(ldB,1)", "A m-major, B k-major"),
+    "tt": ("(ldA,1)", "(1,ldB)", "A k-major, B n-major"),
+}
+
+_FUNCTIONS = {
+    name: function
+    for name, function in [
+        ("gemm", _GEMM),
+        *((f"{t}gemm_{x}", Function(f"{t}gemm_{x}", x, factors)) for t, factors in _TYPES.items() for x in _LAYOUTS),
+    ]
+}
 
 
 def gemm(
@@ -23,28 +47,37 @@ def gemm(
     B: Any,
     C: Any = None,
     *,
-    alpha: float = 1.0,
-    beta: float = 0.0,
+    alpha: Any = 1.0,
+    beta: Any = 0.0,
     kernel: str = "auto",
     stream: Any = None,
     device: str | None = None,
     emulator: EmulatorOptions | None = None,
+    out: Any = None,
+    compute: str | None = None,
+    out_dtype: Any = None,
+    conj_a: bool = False,
+    conj_b: bool = False,
+    epilogue: Epilogue | None = None,
+    batch_invariant: bool = False,
 ) -> Any:
-    """C = alpha * A B^T + beta * C for A (M,K), B (N,K), C (M,N) of any strides.
+    """C = alpha * A B^T + beta * C for A (M,K), B (N,K), C (M,N) of any strides; or (M,K,L), (N,K,L), (M,N,L).
 
     Computes where the arrays are: on their GPU, or on the CPU. Nothing is copied, cast or moved unless `device` asks for it.
 
     Parameters
     ----------
     A, B
-        float32 arrays of NumPy, CuPy, PyTorch, JAX or any library with ``__dlpack__``, both on one device. Any strides, also
-        zero and negative; any extents, also zero. For the product of A (M,K) and X (K,N) pass ``X.T`` as B.
+        Arrays of NumPy, CuPy, PyTorch, JAX or any library with ``__dlpack__``, both on one device: float16, bfloat16, float32,
+        float64, complex64 or complex128, also two different ones; or both int8. Any strides, also zero and negative; any
+        extents, also zero. For the product of A (M,K) and X (K,N) pass ``X.T`` as B. With a third mode, L products are
+        computed; an operand without it is the same for all of them.
     C
-        A writable float32 (M,N) array of any strides, which is written in place and returned. It must not overlap A or B.
-        Without it, a new array with strides (N, 1) is returned: of A's library if that is NumPy, CuPy, PyTorch or JAX, of
+        A writable array (M,N) or (M,N,L) of any strides, which is written in place and returned, unless `out` is given. It
+        must not overlap A or B. Without it, a new array whose last mode is the fastest is returned: of A's library if that is NumPy, CuPy, PyTorch or JAX, of
         NumPy for other host arrays. For other libraries on a GPU, pass C.
     alpha, beta
-        Real numbers, rounded to float32. If beta is 0, C is not read. If alpha or K is 0, A and B are not read. Otherwise NaN and
+        Numbers, or arrays with one element; rounded to the type that is summed in. If beta is 0, C is not read. If alpha or K is 0, A and B are not read. Otherwise NaN and
         infinity propagate.
     kernel
         ``"auto"``, or the name of a kernel or of a variant, see `kernels`. A GPU kernel named for host arrays runs in the
@@ -58,6 +91,19 @@ def gemm(
         back.
     emulator
         Options of the emulator.
+    out
+        Where the result goes, if not to C.
+    compute
+        What products are formed and summed in: ``"float32"``, ``"tfloat32"``, ``"float64"``, ``"complex64"``,
+        ``"complex128"``, ``"int32"``. By default the widest of the factors, at least float32; int32 for int8.
+    out_dtype
+        The type of a new result. By default that of A and B if it is one, else the type of `compute`; int32 for int8.
+    conj_a, conj_b
+        Multiply by the complex conjugate.
+    epilogue
+        What happens to the result before it is written, see `Epilogue`.
+    batch_invariant
+        Choose among kernels that add in one order only, so that the bits of a row do not depend on M, N and L.
 
     Returns
     -------
@@ -85,138 +131,128 @@ def gemm(
     array([[ 5., 11.],
            [11., 25.]], dtype=float32)
     """
-    result = _core.gemm(empty_result, "gemm", "", A, B, C, alpha, beta, kernel, device, stream, emulator)
-    return result if C is not None else as_result(A, result)
+    options = options_of(out, compute, out_dtype, conj_a, conj_b, epilogue, batch_invariant)
+    return run_product(_GEMM, A, B, C, alpha, beta, kernel, device, stream, emulator, options)
 
 
-def sgemm_nt(
-    A: Any,
-    B: Any,
-    C: Any = None,
-    *,
-    alpha: float = 1.0,
-    beta: float = 0.0,
-    kernel: str = "auto",
-    stream: Any = None,
-    device: str | None = None,
-    emulator: EmulatorOptions | None = None,
-) -> Any:
-    """A is (M,K):(1,ldA), B is (N,K):(1,ldB), C is (M,N):(1,ldC); C = alpha * A B^T + beta * C in float32.
+class BlasFunction(Protocol):
+    """A product with the name, the type and the strides of a BLAS function."""
 
-    A m-major, B n-major, C m-major: BLAS's N and T for column-major storage. Other strides are refused with the name of the
-    function that takes them; a leading dimension is at least as long as a line. A new C has ldC = M. All else is as in
-    `gemm`.
+    __name__: str
+
+    def __call__(
+        self,
+        A: Any,
+        B: Any,
+        C: Any = None,
+        *,
+        alpha: Any = 1.0,
+        beta: Any = 0.0,
+        kernel: str = "auto",
+        stream: Any = None,
+        device: str | None = None,
+        emulator: EmulatorOptions | None = None,
+        conj_a: bool = False,
+        conj_b: bool = False,
+        epilogue: Epilogue | None = None,
+        batch_invariant: bool = False,
+    ) -> Any: ...
+
+
+def _blas_function(function: Function) -> BlasFunction:
+    def product(
+        A: Any,
+        B: Any,
+        C: Any = None,
+        *,
+        alpha: Any = 1.0,
+        beta: Any = 0.0,
+        kernel: str = "auto",
+        stream: Any = None,
+        device: str | None = None,
+        emulator: EmulatorOptions | None = None,
+        conj_a: bool = False,
+        conj_b: bool = False,
+        epilogue: Epilogue | None = None,
+        batch_invariant: bool = False,
+    ) -> Any:
+        options = options_of(None, None, None, conj_a, conj_b, epilogue, batch_invariant)
+        return run_product(function, A, B, C, alpha, beta, kernel, device, stream, emulator, options)
+
+    strides_a, strides_b, majors = _LAYOUTS[function.layout]
+    letters = " and ".join(letter.upper() for letter in function.layout)
+    product.__name__ = product.__qualname__ = function.name
+    product.__doc__ = f"""A is (M,K):{strides_a}, B is (N,K):{strides_b}, C is (M,N):(1,ldC); C = alpha * A B^T + beta * C in {function.factors}.
+
+    {majors}, C m-major: BLAS's {letters} for column-major storage. Other strides are refused with the name of the function that
+    takes them; a leading dimension is at least as long as a line. A third mode of A, B and C counts products. A new C has
+    ldC = M. All else is as in `gemm`.
 
     >>> import cute_py, numpy as np
-    >>> A = np.asfortranarray([[1, 2], [3, 4]], dtype=np.float32)
-    >>> cute_py.sgemm_nt(A, A)
+    >>> A = np.array([[1, 2], [3, 4]], dtype=np.float32).astype({_example_type(function.factors)}, order="{_order(function.layout[0] == "n")}")
+    >>> B = np.array(A, order="{_order(function.layout[1] == "t")}")
+    >>> cute_py.{function.name}(A, B).astype(np.complex64).real
     array([[ 5., 11.],
            [11., 25.]], dtype=float32)
     """
-    result = _core.gemm(empty_result, "sgemm_nt", "nt", A, B, C, alpha, beta, kernel, device, stream, emulator)
-    return result if C is not None else as_result(A, result)
+    return product
 
 
-def sgemm_tn(
-    A: Any,
-    B: Any,
-    C: Any = None,
-    *,
-    alpha: float = 1.0,
-    beta: float = 0.0,
-    kernel: str = "auto",
-    stream: Any = None,
-    device: str | None = None,
-    emulator: EmulatorOptions | None = None,
-) -> Any:
-    """A is (M,K):(ldA,1), B is (N,K):(ldB,1), C is (M,N):(1,ldC); C = alpha * A B^T + beta * C in float32.
-
-    A and B k-major, C m-major: BLAS's T and N for column-major storage. Other strides are refused with the name of the
-    function that takes them; a leading dimension is at least as long as a line. A new C has ldC = M. All else is as in
-    `gemm`.
-
-    >>> import cute_py, numpy as np
-    >>> A = np.array([[1, 2], [3, 4]], dtype=np.float32)
-    >>> cute_py.sgemm_tn(A, A)
-    array([[ 5., 11.],
-           [11., 25.]], dtype=float32)
-    """
-    result = _core.gemm(empty_result, "sgemm_tn", "tn", A, B, C, alpha, beta, kernel, device, stream, emulator)
-    return result if C is not None else as_result(A, result)
+def _example_type(name: str) -> str:
+    return '__import__("ml_dtypes").bfloat16' if name == "bfloat16" else f"np.{name}"
 
 
-def sgemm_nn(
-    A: Any,
-    B: Any,
-    C: Any = None,
-    *,
-    alpha: float = 1.0,
-    beta: float = 0.0,
-    kernel: str = "auto",
-    stream: Any = None,
-    device: str | None = None,
-    emulator: EmulatorOptions | None = None,
-) -> Any:
-    """A is (M,K):(1,ldA), B is (N,K):(ldB,1), C is (M,N):(1,ldC); C = alpha * A B^T + beta * C in float32.
-
-    A m-major, B k-major, C m-major: BLAS's N and N for column-major storage. Other strides are refused with the name of the
-    function that takes them; a leading dimension is at least as long as a line. A new C has ldC = M. All else is as in
-    `gemm`.
-
-    >>> import cute_py, numpy as np
-    >>> A = np.asfortranarray([[1, 2], [3, 4]], dtype=np.float32)
-    >>> B = np.array([[1, 2], [3, 4]], dtype=np.float32)
-    >>> cute_py.sgemm_nn(A, B)
-    array([[ 5., 11.],
-           [11., 25.]], dtype=float32)
-    """
-    result = _core.gemm(empty_result, "sgemm_nn", "nn", A, B, C, alpha, beta, kernel, device, stream, emulator)
-    return result if C is not None else as_result(A, result)
+def _order(first_fastest: bool) -> str:
+    return "F" if first_fastest else "C"
 
 
-def sgemm_tt(
-    A: Any,
-    B: Any,
-    C: Any = None,
-    *,
-    alpha: float = 1.0,
-    beta: float = 0.0,
-    kernel: str = "auto",
-    stream: Any = None,
-    device: str | None = None,
-    emulator: EmulatorOptions | None = None,
-) -> Any:
-    """A is (M,K):(ldA,1), B is (N,K):(1,ldB), C is (M,N):(1,ldC); C = alpha * A B^T + beta * C in float32.
-
-    A k-major, B n-major, C m-major: BLAS's T and T for column-major storage. Other strides are refused with the name of the
-    function that takes them; a leading dimension is at least as long as a line. A new C has ldC = M. All else is as in
-    `gemm`.
-
-    >>> import cute_py, numpy as np
-    >>> A = np.array([[1, 2], [3, 4]], dtype=np.float32)
-    >>> B = np.asfortranarray([[1, 2], [3, 4]], dtype=np.float32)
-    >>> cute_py.sgemm_tt(A, B)
-    array([[ 5., 11.],
-           [11., 25.]], dtype=float32)
-    """
-    result = _core.gemm(empty_result, "sgemm_tt", "tt", A, B, C, alpha, beta, kernel, device, stream, emulator)
-    return result if C is not None else as_result(A, result)
+sgemm_nt = _blas_function(_FUNCTIONS["sgemm_nt"])
+sgemm_tn = _blas_function(_FUNCTIONS["sgemm_tn"])
+sgemm_nn = _blas_function(_FUNCTIONS["sgemm_nn"])
+sgemm_tt = _blas_function(_FUNCTIONS["sgemm_tt"])
+dgemm_nt = _blas_function(_FUNCTIONS["dgemm_nt"])
+dgemm_tn = _blas_function(_FUNCTIONS["dgemm_tn"])
+dgemm_nn = _blas_function(_FUNCTIONS["dgemm_nn"])
+dgemm_tt = _blas_function(_FUNCTIONS["dgemm_tt"])
+cgemm_nt = _blas_function(_FUNCTIONS["cgemm_nt"])
+cgemm_tn = _blas_function(_FUNCTIONS["cgemm_tn"])
+cgemm_nn = _blas_function(_FUNCTIONS["cgemm_nn"])
+cgemm_tt = _blas_function(_FUNCTIONS["cgemm_tt"])
+zgemm_nt = _blas_function(_FUNCTIONS["zgemm_nt"])
+zgemm_tn = _blas_function(_FUNCTIONS["zgemm_tn"])
+zgemm_nn = _blas_function(_FUNCTIONS["zgemm_nn"])
+zgemm_tt = _blas_function(_FUNCTIONS["zgemm_tt"])
+hgemm_nt = _blas_function(_FUNCTIONS["hgemm_nt"])
+hgemm_tn = _blas_function(_FUNCTIONS["hgemm_tn"])
+hgemm_nn = _blas_function(_FUNCTIONS["hgemm_nn"])
+hgemm_tt = _blas_function(_FUNCTIONS["hgemm_tt"])
+bgemm_nt = _blas_function(_FUNCTIONS["bgemm_nt"])
+bgemm_tn = _blas_function(_FUNCTIONS["bgemm_tn"])
+bgemm_nn = _blas_function(_FUNCTIONS["bgemm_nn"])
+bgemm_tt = _blas_function(_FUNCTIONS["bgemm_tt"])
 
 
-def explain_product(
+def explain_gemm(
     A: Any,
     B: Any,
     C: Any = None,
     *,
     function: str = "gemm",
+    alpha: Any = 1.0,
+    beta: Any = 0.0,
     kernel: str = "auto",
     stream: Any = None,
     device: str | None = None,
+    out: Any = None,
+    compute: str | None = None,
+    out_dtype: Any = None,
+    conj_a: bool = False,
+    conj_b: bool = False,
+    epilogue: Epilogue | None = None,
+    batch_invariant: bool = False,
 ) -> Explanation:
-    """Say where ``function(A, B, C, kernel=..., device=...)`` runs and which kernel it runs. See `cute_py.explain`."""
-    if not isinstance(function, str) or function not in _LAYOUT_OF:
-        raise OperandError(f"function is one of {', '.join(_LAYOUT_OF)}, got {function!r}")
-    found = _core.explain(function, _LAYOUT_OF[function], A, B, C, kernel, device, stream)
-    found["operands"] = tuple(found["operands"])
-    found["rejected"] = tuple(found["rejected"])
-    return Explanation(function=function, **found)
+    """Say where ``function(A, B, C, ...)`` runs and which kernel it runs. See `cute_py.explain`."""
+    if not isinstance(function, str) or function not in _FUNCTIONS:
+        raise OperandError(f"function is one of {', '.join(_FUNCTIONS)}, got {function!r}")
+    options = options_of(out, compute, out_dtype, conj_a, conj_b, epilogue, batch_invariant)
+    return explain_product(_FUNCTIONS[function], A, B, C, alpha, beta, kernel, device, stream, options)

@@ -261,9 +261,9 @@ class Trace:
 
     kernel: str
     accesses: npt.NDArray[np.void]
-    A: npt.NDArray[np.float32]
-    B: npt.NDArray[np.float32]
-    C: npt.NDArray[np.float32]
+    A: npt.NDArray[Any]
+    B: npt.NDArray[Any]
+    C: npt.NDArray[Any]
 
     def of(self, space: str, *, is_write: bool | None = None) -> npt.NDArray[np.void]:
         """Return the accesses to ``"A"``, ``"B"``, ``"C"`` or ``"shared"``."""
@@ -283,9 +283,12 @@ class Trace:
         writes = self.of("C", is_write=True)
         for vector in np.unique(writes["bytes"]):
             some = writes[writes["bytes"] == vector]
-            for element in range(int(vector) // 4):
-                index = some["offset"] // 4 + element
-                step_m, step_n = (stride // 4 for stride in self.C.strides)
+            size = self.C.itemsize
+            if vector < size:  # a part of a complex number: its first one counts
+                some = some[some["offset"] % size == 0]
+            for element in range(max(int(vector) // size, 1)):
+                index = some["offset"] // size + element
+                step_m, step_n = (stride // size for stride in self.C.strides)
                 i, j = (index % step_n, index // step_n) if step_m == 1 else (index // step_m, index % step_m)
                 writers[i, j, 0], writers[i, j, 1], writers[i, j, 2] = some["block_m"], some["block_n"], some["thread"]
                 np.add.at(writers, (i, j, np.full_like(i, 3)), 1)
@@ -297,7 +300,7 @@ class Trace:
         return f"<Trace of {self.kernel}, M={m} N={n} K={k}: {counts}>"
 
 
-def trace(name: str, layout: str, extents: tuple[int, int, int], spaces: tuple[str, ...]) -> Trace:
+def trace(kernel: Any, extents: tuple[int, int, int], spaces: tuple[str, ...]) -> Trace:
     """Run a variant in the tracing emulator on matrices of its own."""
     from cute_py import _trace
 
@@ -306,17 +309,30 @@ def trace(name: str, layout: str, extents: tuple[int, int, int], spaces: tuple[s
             raise OperandError(f"trace: spaces are {', '.join(_SPACES)}, not {space!r}")
     m, n, k = extents
     rng = np.random.default_rng(0)
-    a = rng.integers(-4, 5, (m, k)).astype(np.float32, order="C" if layout[0] == "t" else "F")
-    b = rng.integers(-4, 5, (n, k)).astype(np.float32, order="C" if layout[1] == "n" else "F")
-    c = np.full((m, n), np.nan, np.float32, order="F")
+    layout = "nt" if kernel.layout == "any" else kernel.layout
+    factor = kernel.factors[-1]
+    result = kernel.compute if kernel.compute in kernel.results else "float32"
+    a = _integers(rng, (m, k), factor, "C" if layout[0] == "t" else "F")
+    b = _integers(rng, (n, k), factor, "C" if layout[1] == "n" else "F")
+    c = np.zeros((m, n), result, order="F")
     mask = sum(1 << _SPACES.index(space) for space in set(spaces))
-    data = _trace.trace(name, (m, n, k), _operand(a), _operand(b), _operand(c), mask, _LIMIT)
+    data = _trace.trace(kernel.name, (m, n, k), _operand(a), _operand(b), _operand(c), factor, result, mask, _LIMIT)
     if data is None:
         raise OperandError(
-            f"trace: {name} makes more than {_LIMIT} accesses at M={m} N={n} K={k}; trace fewer spaces or a smaller problem"
+            f"trace: {kernel.name} makes more than {_LIMIT} accesses at M={m} N={n} K={k}; "
+            "trace fewer spaces or a smaller problem"
         )
-    return Trace(name, np.frombuffer(data, ACCESS), a, b, c)
+    return Trace(kernel.name, np.frombuffer(data, ACCESS), a, b, c)
 
 
-def _operand(array: npt.NDArray[np.float32]) -> tuple[int, tuple[int, int]]:
-    return array.__array_interface__["data"][0], (array.strides[0] // 4, array.strides[1] // 4)
+def _integers(rng: np.random.Generator, shape: tuple[int, int], dtype: str, order: Any) -> npt.NDArray[Any]:
+    """Small whole numbers; of bfloat16, which NumPy lacks, their bits."""
+    values = rng.integers(-4, 5, shape)
+    if dtype == "bfloat16":
+        return (values.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16, order=order)
+    return values.astype(dtype, order=order)
+
+
+def _operand(array: npt.NDArray[Any]) -> tuple[int, tuple[int, int]]:
+    size = array.itemsize
+    return array.__array_interface__["data"][0], (array.strides[0] // size, array.strides[1] // size)

@@ -40,6 +40,16 @@ class Kernel(Drawable):
         ``"nt"``, ``"tn"``, ``"nn"`` or ``"tt"``, the majornesses that it was made for, or ``"any"``.
     targets
         Where it runs: ``"cuda"`` and ``"emulator"``, or ``"cpu"``.
+    compute
+        What products are formed and summed in: ``"float32"``, ...
+    factors, results
+        The types that A and B, and C, may have.
+    one_type
+        True: A and B have the same type.
+    conjugates
+        Whether it can multiply by the conjugate of A or B.
+    modes
+        How many modes each of M, N and K may have; 1 is a GEMM.
     tile
         (BLK_M, BLK_N, BLK_K) of a CTA, in elements; of a CPU kernel, the register tile and the block of K.
     threads
@@ -63,6 +73,12 @@ class Kernel(Drawable):
     kernel: str
     layout: str
     targets: tuple[str, ...]
+    compute: str
+    factors: tuple[str, ...]
+    results: tuple[str, ...]
+    one_type: bool
+    conjugates: bool
+    modes: int
     tile: tuple[int, int, int]
     threads: int
     stages: int
@@ -116,7 +132,8 @@ class Kernel(Drawable):
     def owner_of(self, *, C: tuple[int, int]) -> Owner:
         """Return who computes the element (i, j) of C: block, thread, register, warp.
 
-        It is a fact of the layouts, for every M and N that have the element. Raises OperandError for negative coordinates.
+        It is a fact of the layouts, for every M and N that have the element. A kernel for any modes, and every kernel with an
+        `Epilogue`, hands its sums to other threads of the block to be written. Raises OperandError for negative coordinates.
         """
         i, j = _coordinate("owner_of", "C", C)
         return self.config.owner_of(i, j)
@@ -125,8 +142,13 @@ class Kernel(Drawable):
         """Return what a thread copies to shared memory of the k_tile-th tiles of A and B: coordinates there and here.
 
         A predicated kernel skips, or fills with zeros, what lies outside of the matrix. Raises OperandError for a block, a
-        thread or a tile that cannot be.
+        thread or a tile that cannot be, and UnsupportedProblemError of a kernel for any modes, whose threads go where memory is
+        contiguous.
         """
+        if self.modes > 1:
+            raise UnsupportedProblemError(
+                f"loads_of: what a thread of {self.name} copies depends on the operand's strides"
+            )
         where = _coordinate("loads_of", "block", block)
         if not 0 <= thread < self.threads:
             raise OperandError(f"loads_of: thread must be 0 to {self.threads - 1}, not {thread}")
@@ -182,7 +204,7 @@ class Kernel(Drawable):
                     f"{self.name}_predicated takes any extents"
                 )
             extents.append(extent)
-        return trace(self.name, self.layout, (extents[0], extents[1], extents[2]), spaces)
+        return trace(self, (extents[0], extents[1], extents[2]), spaces)
 
 
 class Kernels(Mapping[str, Kernel]):
@@ -211,16 +233,19 @@ class Kernels(Mapping[str, Kernel]):
         return f"Kernels({list(self._by_name)})"
 
     def __str__(self) -> str:
-        header = ("name", "runs on", "tile", "threads", "stages", "smem", "takes")
+        header = ("name", "runs on", "computes in", "tile", "threads", "stages", "smem", "takes")
         rows = [
             (
                 k.name,
                 "+".join(k.targets),
+                k.compute,
                 "x".join(map(str, k.tile)),
                 str(k.threads),
                 str(k.stages),
                 str(k.shared_bytes),
-                "any extents and strides" if k.predicated else f"whole tiles, {k.alignment_bytes}-byte aligned",
+                ("any modes, extents and strides" if k.modes > 1 else "any extents and strides")
+                if k.predicated
+                else f"whole tiles, {k.alignment_bytes}-byte aligned",
             )
             for k in self.values()
         ]

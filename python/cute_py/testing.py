@@ -1,15 +1,17 @@
-"""Checks of matrix products, for the tests of this package and of its users.
+"""Checks of products, for the tests of this package and of its users.
 
-The reference is NumPy in float64, and the bound holds for every element:
+The reference is NumPy in float64 or complex128, and the bound holds for every element:
 
-    |C - Cref| <= gamma(K + 2) |alpha| (|A| |B|^T) + 2 u |beta| |C0| + u |Cref|
+    |C - Cref| <= gamma(n) |alpha| (|A| |B|^T) + 2 u |beta| |C0| + (u + u_out) |Cref|
 
-with u = 2**-24, the unit roundoff of float32, and gamma(n) = n u / (1 - n u). It is what rounding alone can do, in any order
-of adds; a wrong index, a missed element or a stale one exceeds it.
+with u the unit roundoff of what is summed in, 2**-24 for float32, u_out that of the result's type, n = K + 2 roundings for each
+element, twice as many for complex numbers, and gamma(n) = n u / (1 - n u). It is what rounding alone can do, in any order of
+adds; a wrong index, a missed element or a stale one exceeds it. Integers are off by 1/2 at most.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -25,38 +27,40 @@ from cute_py.errors import OperandError
 
 __all__ = [
     "Check",
+    "check_contract",
     "check_gemm",
     "count_checks",
     "error_ratio",
     "gemm_reference",
+    "numpy_type",
     "runs_here",
     "strided_array",
     "verify",
 ]
 
-FloatArray = npt.NDArray[np.float32]
+Array = npt.NDArray[Any]
 
 _INSTRUCTION_SETS = ("baseline", "avx2", "avx512")
-_UNIT_ROUNDOFF = 2.0**-24
-_LARGEST = float(np.finfo(np.float32).max) * (1 - 2.0**-20)  # a sum below it cannot round up to infinity
-_SMALLEST = 2.0**-149  # the distance between subnormal float32 numbers
+
+# Of each type: its unit roundoff, its largest number, the distance between its smallest ones.
+_ROUNDING = {
+    "float16": (2.0**-11, 65504.0, 2.0**-24),
+    "bfloat16": (2.0**-8, 2.0**127 * (2 - 2.0**-7), 2.0**-133),
+    "float32": (2.0**-24, 2.0**127 * (2 - 2.0**-23), 2.0**-149),
+    "float64": (2.0**-53, float(np.finfo(np.float64).max), 5e-324),
+}
+_REAL = {"complex64": "float32", "complex128": "float64", "tfloat32": "float32"}
 
 
 def gemm_reference(
-    A: npt.ArrayLike, B: npt.ArrayLike, C: npt.ArrayLike | None = None, *, alpha: float = 1.0, beta: float = 0.0
-) -> npt.NDArray[np.float64]:
+    A: npt.ArrayLike, B: npt.ArrayLike, C: npt.ArrayLike | None = None, *, alpha: complex = 1.0, beta: complex = 0.0
+) -> Array:
     """Return alpha * A B^T + beta * C in float64 for A (M,K), B (N,K), C (M,N), with the rules of `cute_py.gemm`.
 
-    alpha and beta are rounded to float32. beta == 0 does not read C; alpha == 0 and K == 0 do not read A and B.
+    Of complex arguments in complex128. alpha and beta are rounded to float32 if all operands are of that or less. beta == 0 does
+    not read C; alpha == 0 and K == 0 do not read A and B.
     """
-    a, b = np.asarray(A, np.float64), np.asarray(B, np.float64)
-    alpha, beta = _as_float32(alpha), _as_float32(beta)
-    with np.errstate(all="ignore"):
-        reads = alpha != 0 and a.shape[1] != 0
-        result = alpha * (a @ b.T) if reads else np.zeros((a.shape[0], b.shape[0]))
-        if beta != 0 and C is not None:
-            result = result + beta * np.asarray(C, np.float64)
-    return result
+    return _reference("mk,nk->mn", A, B, C, alpha, beta)[0]
 
 
 def error_ratio(
@@ -65,43 +69,17 @@ def error_ratio(
     B: npt.ArrayLike,
     C: npt.ArrayLike | None = None,
     *,
-    alpha: float = 1.0,
-    beta: float = 0.0,
+    alpha: complex = 1.0,
+    beta: complex = 0.0,
+    compute: str | None = None,
 ) -> float:
     """Return the largest error of an element of `result` (M,N), divided by its bound; at most 1 if the result is right.
 
-    `C` is what C held before the product. Where the reference is NaN or infinite, the result has to be the same; if it is
-    not, the ratio is infinite. Where finite operands are so large that a sum may overflow float32, nothing is required.
+    `C` is what C held before the product, `compute` what it was summed in, by default what `cute_py.gemm` takes for these types.
+    Where the reference is NaN or infinite, the result has to be the same; if it is not, the ratio is infinite. Where finite
+    operands are so large that a sum may overflow, nothing is required.
     """
-    a, b = np.asarray(A, np.float64), np.asarray(B, np.float64)
-    got = np.asarray(result, np.float64)
-    reference = gemm_reference(a, b, C, alpha=alpha, beta=beta)
-    if got.shape != reference.shape:
-        raise ValueError(f"result has shape {got.shape}, the product {reference.shape}")
-    if got.size == 0:
-        return 0.0
-
-    alpha, beta = _as_float32(alpha), _as_float32(beta)
-    n = a.shape[1] + 2
-    gamma = n * _UNIT_ROUNDOFF / (1 - n * _UNIT_ROUNDOFF)
-    with np.errstate(all="ignore"):
-        reads = alpha != 0 and a.shape[1] != 0
-        products = np.abs(a) @ np.abs(b).T if reads else np.zeros_like(reference)
-        scaled = abs(alpha) * products if reads else products
-        added = (
-            abs(beta) * np.abs(np.asarray(C, np.float64)) if beta != 0 and C is not None else np.zeros_like(reference)
-        )
-        bound = gamma * scaled + 2 * _UNIT_ROUNDOFF * added + _UNIT_ROUNDOFF * np.abs(reference)
-        bound += n * _SMALLEST * max(1.0, abs(alpha) if np.isfinite(alpha) else 1.0)
-        same = np.where(np.isnan(reference), np.isnan(got), got == reference)
-        ratio = np.where(np.isfinite(reference), np.abs(got - reference) / bound, np.where(same, 0.0, np.inf))
-        may_overflow = np.isfinite(reference) & (np.maximum(products, scaled + added) >= _LARGEST)
-    return float(np.where(may_overflow, 0.0, np.where(np.isnan(ratio), np.inf, ratio)).max())
-
-
-def _as_float32(value: float) -> float:
-    with np.errstate(over="ignore"):
-        return float(np.float32(value))
+    return _ratio("mk,nk->mn", result, A, B, C, alpha, beta, compute)
 
 
 def check_gemm(
@@ -110,8 +88,9 @@ def check_gemm(
     B: npt.ArrayLike,
     C: npt.ArrayLike | None = None,
     *,
-    alpha: float = 1.0,
-    beta: float = 0.0,
+    alpha: complex = 1.0,
+    beta: complex = 0.0,
+    compute: str | None = None,
 ) -> None:
     """Raise AssertionError unless every element of `result` is within its bound; see `error_ratio`.
 
@@ -119,27 +98,174 @@ def check_gemm(
     >>> A = np.random.default_rng(0).standard_normal((5, 100)).astype(np.float32)
     >>> check_gemm(cute_py.gemm(A, A), A, A)
     """
-    ratio = error_ratio(result, A, B, C, alpha=alpha, beta=beta)
+    check_contract("mk,nk->mn", result, A, B, C, alpha=alpha, beta=beta, compute=compute)
+
+
+def check_contract(
+    subscripts: str,
+    result: npt.ArrayLike,
+    A: npt.ArrayLike,
+    B: npt.ArrayLike,
+    C: npt.ArrayLike | None = None,
+    *,
+    alpha: complex = 1.0,
+    beta: complex = 0.0,
+    compute: str | None = None,
+) -> None:
+    """Raise AssertionError unless every element of ``contract(subscripts, A, B, C)`` is within its bound.
+
+    >>> import cute_py, numpy as np
+    >>> X = np.random.default_rng(0).standard_normal((5, 6, 7)).astype(np.float32)
+    >>> check_contract("aij,bij->ab", cute_py.contract("aij,bij->ab", X, X), X, X)
+    """
+    ratio = _ratio(subscripts, result, A, B, C, alpha, beta, compute)
     if not ratio <= 1:
         raise AssertionError(f"an element of the product is off by {ratio:.3g} times its bound")
 
 
+def _wide(x: npt.ArrayLike) -> Array:
+    array = np.asarray(x)
+    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+
+
+def _scalar(value: complex, single: bool) -> complex:
+    with np.errstate(over="ignore"):
+        if isinstance(value, complex):
+            return complex(np.complex64(value)) if single else value
+        return float(np.float32(value)) if single else float(value)
+
+
+def _compute_of(*arrays: npt.ArrayLike) -> str:
+    types = [np.asarray(x).dtype for x in arrays]
+    if any(t.kind in "biu" for t in types):
+        return "int32" if all(t == np.int8 for t in types) else "float64"
+    wide = any(t.itemsize >= (16 if t.kind == "c" else 8) for t in types)
+    if any(t.kind == "c" for t in types):
+        return "complex128" if wide else "complex64"
+    return "float64" if wide else "float32"
+
+
+def _is_single(compute: str) -> bool:
+    return compute in ("float32", "tfloat32", "complex64")
+
+
+def _reference(
+    subscripts: str,
+    A: npt.ArrayLike,
+    B: npt.ArrayLike,
+    C: npt.ArrayLike | None,
+    alpha: complex,
+    beta: complex,
+    compute: str | None = None,
+) -> tuple[Array, Array, Array]:
+    """Return the product, the same of absolute values without C, and the absolute values of beta * C."""
+    single = _is_single(compute or _compute_of(A, B))
+    a, b = _wide(A), _wide(B)
+    alpha, beta = _scalar(alpha, single), _scalar(beta, single)
+    inputs, _, output = subscripts.partition("->")
+    left, _, right = inputs.partition(",")
+    extents = {**dict(zip(left, a.shape, strict=True)), **dict(zip(right, b.shape, strict=True))}
+    for letters, array in ((left, a), (right, b)):
+        extents.update({x: n for x, n in zip(letters, array.shape, strict=True) if extents[x] == 1})
+    shape = tuple(extents[x] for x in output)
+    reads = alpha != 0 and all(extents[x] != 0 for x in extents if x not in output)
+    with np.errstate(all="ignore"):
+        if subscripts == "mk,nk->mn":
+            product, size = lambda: a @ b.T, lambda: np.abs(a) @ np.abs(b).T  # einsum is slow
+        else:
+            product, size = lambda: np.einsum(subscripts, a, b), lambda: np.einsum(subscripts, np.abs(a), np.abs(b))
+        reference = alpha * product() if reads else np.zeros(shape, np.result_type(a, b))
+        products = size() if reads else np.zeros(shape)
+        added = np.zeros(shape)
+        if beta != 0 and C is not None:
+            reference = reference + beta * _wide(C)
+            added = abs(beta) * np.abs(_wide(C))
+    return reference, products, added
+
+
+def _ratio(
+    subscripts: str,
+    result: npt.ArrayLike,
+    A: npt.ArrayLike,
+    B: npt.ArrayLike,
+    C: npt.ArrayLike | None,
+    alpha: complex,
+    beta: complex,
+    compute: str | None,
+) -> float:
+    compute = compute or _compute_of(A, B)
+    reference, products, added = _reference(subscripts, A, B, C, alpha, beta, compute)
+    got = _wide(result)
+    if got.shape != reference.shape:
+        raise ValueError(f"result has shape {got.shape}, the product {reference.shape}")
+    if got.size == 0:
+        return 0.0
+    written = np.asarray(result).dtype.name
+    if written.startswith("int"):
+        info = np.iinfo(written)
+        error = np.abs(got - np.clip(reference, info.min, info.max))
+        return float((error / (0.5 + 2.0**-40 * np.abs(reference))).max())  # rounded to a neighbour
+
+    extents = dict(zip(subscripts.partition(",")[0], np.shape(A), strict=True))
+    second = subscripts.partition(",")[2].partition("->")
+    extents.update({x: max(n, extents.get(x, 0)) for x, n in zip(second[0], np.shape(B), strict=True)})
+    k = math.prod(n for x, n in extents.items() if x not in second[2])
+    u, largest, smallest = _ROUNDING["float64" if compute == "int32" else _REAL.get(compute, compute)]
+    u_out, largest_out, smallest_out = _ROUNDING[_REAL.get(written, written)]
+    n = (2 * k + 4) if compute.startswith("complex") else k + 2
+    if compute in ("float64", "complex128"):
+        n *= 2  # the reference rounds, too
+    size = abs(_scalar(alpha, _is_single(compute)))
+    with np.errstate(all="ignore"):
+        gamma = n * u / (1 - n * u)
+        if compute == "tfloat32":
+            gamma += 2.0**-10 + 2.0**-22  # each factor is rounded to 11 bits
+        scaled = np.where(products == 0, 0.0, size * products)
+        bound = gamma * scaled + 2 * u * added + (u + u_out) * np.abs(reference)
+        bound += n * smallest * max(1.0, size if math.isfinite(size) else 1.0) + smallest_out
+        same = np.where(np.isnan(reference), np.isnan(got), got == reference)
+        finite = np.isfinite(reference)
+        error = np.where(np.isfinite(got), np.abs(got - reference), np.inf)
+        ratio = np.where(finite, error / bound, np.where(same, 0.0, np.inf))
+        too_large = np.maximum(products, scaled + added) >= largest * (1 - 2.0**-20)
+        too_large |= (np.abs(reference) + bound) >= largest_out * (1 - u_out)
+    if np.asarray(reference).dtype.kind == "c" and not finite.all():
+        ratio = np.where(finite | np.isnan(got) | np.isinf(got), np.where(finite, ratio, 0.0), np.inf)
+    return float(np.where(finite & too_large, 0.0, np.where(np.isnan(ratio), np.inf, ratio)).max())
+
+
+def numpy_type(name: str) -> Any:
+    """Return the NumPy type of a name such as ``"float32"``; ``"bfloat16"`` is that of ml_dtypes."""
+    if name == "bfloat16":
+        import ml_dtypes
+
+        return np.dtype(ml_dtypes.bfloat16)
+    return np.dtype(name)
+
+
 def strided_array(
-    values: npt.ArrayLike, strides: tuple[int, int], *, guard: int = 64, offset: int = 0
-) -> tuple[FloatArray, Callable[[], None]]:
-    """Return the float32 matrix `values` in memory with given strides, and a function that checks the memory around it.
+    values: npt.ArrayLike,
+    strides: tuple[int, ...],
+    *,
+    guard: int = 64,
+    offset: int = 0,
+    dtype: Any = np.float32,
+) -> tuple[Array, Callable[[], None]]:
+    """Return an array of `values` in memory with given strides, and a function that checks the memory around it.
 
     Parameters
     ----------
     values
-        Shape (rows, columns).
+        The elements, of any shape.
     strides
         In elements; negative and zero ones are allowed, for a zero stride the last value counts.
     guard
-        Elements before and after the array, and all that lie between its elements, hold a pattern of NaN. The returned
-        function raises AssertionError if any of them changed.
+        Elements before and after the array, and all that lie between its elements, hold a pattern of bytes, a NaN as a
+        float. The returned function raises AssertionError if any of them changed.
     offset
         Elements that the array starts after a 64-byte boundary.
+    dtype
+        The type of the array.
 
     >>> array, check_guard = strided_array([[1, 2], [3, 4]], (5, -2))
     >>> array.strides
@@ -147,27 +273,31 @@ def strided_array(
     >>> array[0, 0] = 7
     >>> check_guard()
     """
-    source = np.asarray(values, np.float32)
+    dtype = np.dtype(dtype)
+    source = np.asarray(values).astype(dtype)
     reach = [max(extent - 1, 0) * stride for extent, stride in zip(source.shape, strides, strict=True)]
     low = sum(min(r, 0) for r in reach)
     high = sum(max(r, 0) for r in reach)
     length = 2 * guard + high - low + 1 + offset
-    memory = np.empty(length + 16, np.float32)
-    first = guard - low + offset  # where the element (0,0) is, in elements
-    shift = -(memory.ctypes.data // 4 + first - offset) % 16
-    memory = memory[shift : shift + length]
-    pattern = np.uint32(0x7FC0BEEF)
-    memory.view(np.uint32)[:] = pattern
+    size = dtype.itemsize
+    memory = np.empty(length * size + 64, np.uint8)
+    first = guard - low + offset  # where the first element is, in elements
+    shift = -(memory.ctypes.data + (first - offset) * size) % 64
+    memory = memory[shift : shift + length * size]
+    memory[:] = 0xFF
+    elements = memory.view(dtype)
     array = np.lib.stride_tricks.as_strided(
-        memory[first:], shape=source.shape, strides=(4 * strides[0], 4 * strides[1]), writeable=True
+        elements[first:], shape=source.shape, strides=tuple(size * s for s in strides), writeable=True
     )
     array[...] = source
-    index = np.add.outer(np.arange(source.shape[0]) * strides[0], np.arange(source.shape[1]) * strides[1]) + first
+    index: Any = np.array(first)
+    for extent, stride in zip(source.shape, strides, strict=True):
+        index = np.add.outer(index, np.arange(extent) * stride)
     between = np.ones(length, bool)
-    between[index.ravel()] = False
+    between[np.asarray(index).ravel()] = False
 
     def check_guard() -> None:
-        changed = np.flatnonzero(between & (memory.view(np.uint32) != pattern))
+        changed = np.flatnonzero(between & (memory.reshape(length, size) != 0xFF).any(axis=1))
         if changed.size:
             raise AssertionError(
                 f"{changed.size} elements outside the array were written, the first at {changed[0] - first}"
@@ -262,31 +392,47 @@ def _verify_one(
     m, n, k = extents
     layout = "tt" if variant.layout == "any" else variant.layout
     problem = f"M={m} N={n} K={k} {layout} alpha={alpha:g} beta={beta:g}"
-    pad = 3 if variant.predicated else 4  # four floats keep a leading dimension 16-byte aligned
+    factor, result = numpy_type(variant.factors[-1]), numpy_type(_widest(variant.results, variant.compute))
+    pad = 3 if variant.predicated else 16  # 16 elements keep a leading dimension aligned
 
-    def operand(rows: int, columns: int, first_unit: bool, values: Any) -> tuple[FloatArray, Callable[[], None]]:
+    def draw(shape: tuple[int, int], exact: bool, dtype: Any) -> Array:
+        values: Any = generator.integers(-8, 9, shape) if exact else generator.standard_normal(shape)
+        if dtype.kind == "c":
+            values = values + 1j * generator.integers(-8, 9, shape)
+        return np.asarray(values)
+
+    def operand(
+        rows: int, columns: int, first_unit: bool, values: Array, dtype: Any
+    ) -> tuple[Array, Callable[[], None]]:
         strides = (1, max(rows, 1) + pad) if first_unit else (max(columns, 1) + pad, 1)
-        return strided_array(values, strides)
+        return strided_array(values, strides, dtype=dtype)
 
     error = None
     for exact in (False, True):
-        draw: Callable[[tuple[int, int]], Any] = (
-            (lambda shape: generator.integers(-8, 9, shape)) if exact else generator.standard_normal
-        )
-        A, check_a = operand(m, k, layout[0] == "n", draw((m, k)))
-        B, check_b = operand(n, k, layout[1] == "t", draw((n, k)))
-        C, check_c = operand(m, n, True, draw((m, n)) if beta != 0 else np.full((m, n), np.nan))
+        if factor.kind == "i" and not exact:
+            continue
+        A, check_a = operand(m, k, layout[0] == "n", draw((m, k), exact, factor), factor)
+        B, check_b = operand(n, k, layout[1] == "t", draw((n, k), exact, factor), factor)
+        unread = np.full((m, n), np.nan if result.kind in "fc" else 1)
+        C, check_c = operand(m, n, True, draw((m, n), exact, result) if beta != 0 else unread, result)
         before = C.copy()
         try:
-            gemm(A, B, C, alpha=alpha, beta=beta, kernel=variant.name, device=target)
-            for check in (check_a, check_b, check_c):
-                check()
-            if exact:
-                if not np.array_equal(C, gemm_reference(A, B, before, alpha=alpha, beta=beta)):
-                    raise AssertionError("integers did not multiply exactly")
-            else:
-                check_gemm(C, A, B, before, alpha=alpha, beta=beta)
+            with np.errstate(all="ignore"):
+                gemm(A, B, C, alpha=alpha, beta=beta, kernel=variant.name, device=target, compute=variant.compute)
+                for check in (check_a, check_b, check_c):
+                    check()
+                if exact and factor.kind != "i":
+                    if not np.array_equal(C, gemm_reference(A, B, before, alpha=alpha, beta=beta)):
+                        raise AssertionError("integers did not multiply exactly")
+                else:
+                    check_gemm(C, A, B, before, alpha=alpha, beta=beta, compute=variant.compute)
         except Exception as problem_found:
             error = f"{type(problem_found).__name__}: {problem_found}"
             break
     return Check(variant.name, target, problem, error)
+
+
+def _widest(results: tuple[str, ...], compute: str) -> str:
+    """Return the type of the result that loses nothing: that of the sums."""
+    own = "float32" if compute == "tfloat32" else compute
+    return own if own in results else results[-1]

@@ -14,9 +14,10 @@ using namespace cute_py;
 
 namespace {
 
-template <Major major_a, Major major_b, bool predicated>
+template <Major major_a, Major major_b, catalogue::Form form>
 bool is_right(EmulatorOptions const& options) {
-  using Config = catalogue::CONFIG<major_a, major_b, predicated>;
+  using Config = catalogue::CONFIG<float, major_a, major_b, form>;
+  constexpr bool predicated = form != catalogue::Form::whole;
   constexpr int m = predicated ? 130 : 128;
   constexpr int n = 128;
   constexpr int k = 5 * cute::size<2>(typename Config::CtaTiler{}) + (predicated ? 3 : 0);
@@ -27,12 +28,13 @@ bool is_right(EmulatorOptions const& options) {
   for (int i = 0; i < n * k; ++i) b[i] = static_cast<float>(i * 104729 % 19 - 9);
 
   Problem problem;
-  problem.m = m;
-  problem.n = n;
-  problem.k = k;
-  problem.a = {a.data(), {major_a == Major::mn ? 1 : k, major_a == Major::mn ? m : 1}};
-  problem.b = {b.data(), {major_b == Major::mn ? 1 : k, major_b == Major::mn ? n : 1}};
-  problem.c = {c.data(), {1, m}};
+  problem.m = one_mode(m);
+  problem.n = one_mode(n);
+  problem.k = one_mode(k);
+  problem.a = matrix(a.data(), DType::f32, major_a == Major::mn ? 1 : k, major_a == Major::mn ? m : 1);
+  problem.b = matrix(b.data(), DType::f32, major_b == Major::mn ? 1 : k, major_b == Major::mn ? n : 1);
+  problem.d = matrix(c.data(), DType::f32, 1, m);
+  problem.c = problem.d;
   Execution execution;
   execution.emulator = options;
   instances::launch<Config>(kernels::KERNEL<Config, instances::ProblemShape, typename Config::StrideA,
@@ -44,7 +46,7 @@ bool is_right(EmulatorOptions const& options) {
       float sum = 0;
       for (int p = 0; p < k; ++p) {
         sum +=
-            a[i * problem.a.stride[0] + p * problem.a.stride[1]] * b[j * problem.b.stride[0] + p * problem.b.stride[1]];
+            a[i * problem.a.stride[0][0] + p * problem.a.stride[1][0]] * b[j * problem.b.stride[0][0] + p * problem.b.stride[1][0]];
       }
       if (!(c[i + j * m] == sum)) return false;
     }
@@ -64,7 +66,8 @@ int main() {
       {"random", {ThreadOrder::random, 1, true}},
   };
   for (auto const& [name, options] : orders) {
-    std::printf("%s vectors %d\n", name, is_right<Major::mn, Major::mn, false>(options));
-    std::printf("%s predicated %d\n", name, is_right<Major::k, Major::mn, true>(options));
+    std::printf("%s vectors %d\n", name, is_right<Major::mn, Major::mn, catalogue::Form::whole>(options));
+    std::printf("%s predicated %d\n", name, is_right<Major::k, Major::mn, catalogue::Form::predicated>(options));
+    std::printf("%s nested %d\n", name, is_right<Major::k, Major::k, catalogue::Form::nested>(options));
   }
 }

@@ -1,0 +1,111 @@
+#pragma once
+
+#include <cstdint>
+
+#include <cute/config.hpp>
+
+#include "numeric/types.hpp"
+#include "problem/entry.hpp"
+#include "problem/problem.hpp"
+
+// Groups of many modes as a kernel sees them. It counts the elements of M, N, K and L with one number each; a ModeMap
+// is the CuTe layout that turns this number into an offset, shape:stride with run-time rank, its divisions replaced by
+// multiplications.
+namespace cute_py::catalogue {
+
+// Division of numbers below 2^31 by one of them, as a multiplication: n / d = n * ceil(2^(31+s) / d) >> (31+s) for
+// s = ceil(log2 d).
+struct Divisor {
+  std::uint32_t divisor = 1;
+  std::uint32_t multiplier = 1u << 31;
+  std::uint32_t shift = 31;
+
+  Divisor() = default;
+  explicit Divisor(std::uint32_t d) : divisor(d) {
+    std::uint32_t s = 0;
+    while ((std::uint64_t{1} << s) < d) ++s;
+    shift = 31 + s;
+    multiplier = static_cast<std::uint32_t>(((std::uint64_t{1} << shift) + d - 1) / d);
+  }
+
+  CUTE_HOST_DEVICE std::uint32_t divide(std::uint32_t n) const {
+    return static_cast<std::uint32_t>((std::uint64_t{n} * multiplier) >> shift);
+  }
+};
+
+// The offsets of the elements of a group in N arrays.
+template <int N>
+struct ModeMap {
+  int rank = 0;
+  Divisor extent[kMaxKernelModes];
+  std::int64_t stride[N][kMaxKernelModes];
+
+  ModeMap() = default;
+
+  // Requires: modes.rank <= kMaxKernelModes.
+  ModeMap(Modes const& modes, std::int64_t const* const (&strides)[N]) : rank(modes.rank) {
+    for (int i = 0; i < rank; ++i) {
+      extent[i] = Divisor(static_cast<std::uint32_t>(modes.extent[i] > 0 ? modes.extent[i] : 1));
+      for (int x = 0; x < N; ++x) stride[x][i] = strides[x] != nullptr ? strides[x][i] : 0;
+    }
+  }
+
+  struct Offsets {
+    std::int64_t in[N];
+  };
+
+  CUTE_HOST_DEVICE Offsets operator()(std::uint32_t index) const {
+    Offsets offsets{};
+    CUTE_NO_UNROLL
+    for (int i = 0; i < rank; ++i) {
+      // Of the last mode nothing is left to divide by: an index beyond the group goes on along it.
+      std::uint32_t const rest = i + 1 < rank ? extent[i].divide(index) : 0;
+      std::int64_t const digit = index - rest * extent[i].divisor;
+      CUTE_UNROLL
+      for (int x = 0; x < N; ++x) offsets.in[x] += digit * stride[x][i];
+      index = rest;
+    }
+    return offsets;
+  }
+};
+
+// The products of a batch: what blockIdx.z counts. A grid has at most 65535 of them, so a launch starts at `first`.
+struct Batch {
+  ModeMap<3> operands;  // A, B and D
+  ModeMap<4> epilogue;  // C, D, bias and residual
+  std::uint32_t first = 0;
+};
+
+// An operand of any modes and of any type that converts to T, A (M,K) or B (N,K): what takes the place of a stride.
+struct NestedStride {
+  ModeMap<1> mn;
+  ModeMap<1> k;
+  DType type;
+  bool conjugate;
+  bool k_major;  // the shortest stride is in K
+};
+
+// A pointer to elements of a run-time type, read as T.
+template <class T>
+struct ConvertingPointer {
+  void const* data;
+  DType type;
+  bool conjugate;
+
+  using value_type = T;
+
+  CUTE_HOST_DEVICE T operator[](std::int64_t index) const {
+    T const x = numeric::load_as<T>(data, type, index);
+    if constexpr (numeric::kIsComplex<T>) {
+      return conjugate ? T(x.real(), -x.imag()) : x;
+    } else {
+      return x;
+    }
+  }
+  CUTE_HOST_DEVICE T operator*() const { return (*this)[0]; }
+  CUTE_HOST_DEVICE ConvertingPointer operator+(std::int64_t elements) const {
+    return {static_cast<char const*>(data) + elements * bytes_of(type), type, conjugate};
+  }
+};
+
+}  // namespace cute_py::catalogue

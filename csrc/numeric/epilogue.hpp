@@ -1,0 +1,70 @@
+#pragma once
+
+#include <complex>
+
+#include "numeric/types.hpp"
+#include "problem/problem.hpp"
+
+// What happens to a sum before it is written, for a GPU and for a host.
+namespace cute_py::numeric {
+
+// What an epilogue computes in: the accumulator's type, but double for int32.
+template <class Accumulator>
+using EpilogueType = std::conditional_t<std::is_same_v<Accumulator, std::int32_t>, double, Accumulator>;
+
+template <class T>
+T scalar(std::complex<double> const& value) {
+  if constexpr (kIsComplex<T>) {
+    using Real = typename T::value_type;
+    return T(static_cast<Real>(value.real()), static_cast<Real>(value.imag()));
+  } else {
+    return static_cast<T>(value.real());
+  }
+}
+
+template <class T>
+CUTE_HOST_DEVICE bool is_zero(T const& x) {
+  if constexpr (kIsComplex<T>) {
+    return x.real() == 0 && x.imag() == 0;
+  } else {
+    return x == T(0);
+  }
+}
+
+// alpha * acc + beta * c, rounded twice: for alpha * acc, and for the fused multiply-add of beta * c. The order is
+// spelt out, so that every compiler gives the same bits.
+template <class T>
+CUTE_HOST_DEVICE T axpby(T const& alpha, T const& acc, T const& beta, T const& c) {
+  if constexpr (kIsComplex<T>) {
+    using std::fma;
+    T const x = alpha * acc;
+    return T(fma(-beta.imag(), c.imag(), fma(beta.real(), c.real(), x.real())),
+             fma(beta.imag(), c.real(), fma(beta.real(), c.imag(), x.imag())));
+  } else {
+    using std::fma;
+    return fma(beta, c, alpha * acc);
+  }
+}
+
+template <class T>
+CUTE_HOST_DEVICE T activate(Activation activation, T x) {
+  if constexpr (!kIsComplex<T>) {
+    switch (activation) {
+      case Activation::none:
+        break;
+      case Activation::relu:
+        return x > T(0) || x != x ? x : T(0);
+      case Activation::gelu:
+        return T(0.5) * x * (T(1) + std::erf(x * T(0.70710678118654752440)));
+      case Activation::gelu_tanh:
+        return T(0.5) * x * (T(1) + std::tanh(T(0.79788456080286535588) * (x + T(0.044715) * x * x * x)));
+      case Activation::silu:
+        return x / (T(1) + std::exp(-x));
+      case Activation::sigmoid:
+        return T(1) / (T(1) + std::exp(-x));
+    }
+  }
+  return x;
+}
+
+}  // namespace cute_py::numeric

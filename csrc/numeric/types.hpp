@@ -1,0 +1,179 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include <cutlass/complex.h>
+#include <cute/config.hpp>
+#include <cute/numeric/numeric_types.hpp>
+#include <cute/numeric/real.hpp>  // before complex.hpp, whose templates use it without declaring it
+
+#include "problem/dtype.hpp"
+
+// Element types as C++ types, and conversions between them, for a GPU and for a host.
+namespace cute_py::numeric {
+
+using complex64 = cutlass::complex<float>;
+using complex128 = cutlass::complex<double>;
+
+template <class T>
+inline constexpr bool kIsComplex = cutlass::is_complex<T>::value;
+
+template <class T>
+struct DTypeOf;
+template <>
+struct DTypeOf<cutlass::half_t> {
+  static constexpr DType value = DType::f16;
+};
+template <>
+struct DTypeOf<cutlass::bfloat16_t> {
+  static constexpr DType value = DType::bf16;
+};
+template <>
+struct DTypeOf<float> {
+  static constexpr DType value = DType::f32;
+};
+template <>
+struct DTypeOf<double> {
+  static constexpr DType value = DType::f64;
+};
+template <>
+struct DTypeOf<complex64> {
+  static constexpr DType value = DType::c64;
+};
+template <>
+struct DTypeOf<complex128> {
+  static constexpr DType value = DType::c128;
+};
+template <>
+struct DTypeOf<std::int8_t> {
+  static constexpr DType value = DType::i8;
+};
+template <>
+struct DTypeOf<std::int32_t> {
+  static constexpr DType value = DType::i32;
+};
+
+template <class T>
+inline constexpr DType kDTypeOf = DTypeOf<T>::value;
+
+// x as a To. A real number becomes a complex one; the other way round cannot happen.
+template <class To, class From>
+CUTE_HOST_DEVICE To convert(From const& x) {
+  if constexpr (std::is_same_v<To, From>) {
+    return x;
+  } else if constexpr (kIsComplex<To>) {
+    using Real = typename To::value_type;
+    if constexpr (kIsComplex<From>) {
+      return To(static_cast<Real>(x.real()), static_cast<Real>(x.imag()));
+    } else {
+      return To(convert<Real>(x), Real(0));
+    }
+  } else if constexpr (std::is_same_v<From, cutlass::half_t> || std::is_same_v<From, cutlass::bfloat16_t>) {
+    return static_cast<To>(static_cast<float>(x));
+  } else {
+    return static_cast<To>(x);
+  }
+}
+
+// x rounded to the nearest To. Integers take the nearest whole number, ties to even, and their largest or smallest
+// number for what they cannot hold; NaN becomes 0. The other types do so only if `saturate`.
+template <class To, class From>
+CUTE_HOST_DEVICE To narrow(From x, bool saturate) {
+  if constexpr (kIsComplex<From>) {
+    return convert<To>(x);
+  } else if constexpr (std::is_integral_v<To>) {
+    // Compared as the number's own type, in which the bounds of To are exact or one above.
+    constexpr From kLow = static_cast<From>(std::numeric_limits<To>::min());
+    constexpr From kPast = -kLow;
+    From const rounded = std::rint(x);
+    if (rounded != rounded) return To(0);
+    if (rounded <= kLow) return std::numeric_limits<To>::min();
+    if (rounded >= kPast) return std::numeric_limits<To>::max();
+    return static_cast<To>(rounded);
+  } else {
+    if (saturate && x == x) {
+      From largest;
+      if constexpr (std::is_same_v<To, cutlass::half_t>) {
+        largest = From(65504);
+      } else if constexpr (std::is_same_v<To, cutlass::bfloat16_t>) {
+        largest = From(3.38953138925153547590470800371487866880e38);
+      } else {
+        largest = static_cast<From>(std::numeric_limits<To>::max());
+      }
+      x = x > largest ? largest : x < -largest ? -largest : x;
+    }
+    return static_cast<To>(x);
+  }
+}
+
+// The part of a type that decides which others it can stand in for: real into complex, never back.
+template <class T>
+inline constexpr DTypeSet kReadableAs =
+    std::is_same_v<T, float>          ? types(DType::f16, DType::bf16, DType::f32, DType::i8)
+    : std::is_same_v<T, double>       ? types(DType::f16, DType::bf16, DType::f32, DType::f64, DType::i8, DType::i32)
+    : std::is_same_v<T, complex64>    ? types(DType::f16, DType::bf16, DType::f32, DType::c64)
+    : std::is_same_v<T, complex128>   ? types(DType::f16, DType::bf16, DType::f32, DType::f64, DType::c64, DType::c128)
+    : std::is_same_v<T, std::int32_t> ? types(DType::i8, DType::i32)
+                                      : 0u;
+
+// Calls work with a value of the C++ type of a DType, if it is one of `set`.
+template <DTypeSet set, class Work>
+CUTE_HOST_DEVICE void with_type(DType type, Work&& work) {
+  if constexpr (contains(set, DType::f32)) {
+    if (type == DType::f32) return work(float{});
+  }
+  if constexpr (contains(set, DType::f16)) {
+    if (type == DType::f16) return work(cutlass::half_t{});
+  }
+  if constexpr (contains(set, DType::bf16)) {
+    if (type == DType::bf16) return work(cutlass::bfloat16_t{});
+  }
+  if constexpr (contains(set, DType::f64)) {
+    if (type == DType::f64) return work(double{});
+  }
+  if constexpr (contains(set, DType::c64)) {
+    if (type == DType::c64) return work(complex64{});
+  }
+  if constexpr (contains(set, DType::c128)) {
+    if (type == DType::c128) return work(complex128{});
+  }
+  if constexpr (contains(set, DType::i8)) {
+    if (type == DType::i8) return work(std::int8_t{});
+  }
+  if constexpr (contains(set, DType::i32)) {
+    if (type == DType::i32) return work(std::int32_t{});
+  }
+}
+
+// The element of an array of run-time type.
+template <class T>
+CUTE_HOST_DEVICE T load_as(void const* data, DType type, std::int64_t index) {
+  T result{};
+  with_type<kReadableAs<T>>(type, [&](auto const& sample) {
+    using Stored = std::decay_t<decltype(sample)>;
+    result = convert<T>(static_cast<Stored const*>(data)[index]);
+  });
+  return result;
+}
+
+// The types that a number of type T can be written as.
+template <class T>
+inline constexpr DTypeSet kWritableFrom =
+    std::is_same_v<T, float>        ? types(DType::f16, DType::bf16, DType::f32, DType::i8)
+    : std::is_same_v<T, double>     ? types(DType::f32, DType::f64, DType::i8, DType::i32)
+    : std::is_same_v<T, complex64>  ? types(DType::c64)
+    : std::is_same_v<T, complex128> ? types(DType::c64, DType::c128)
+                                    : 0u;
+
+template <class T>
+CUTE_HOST_DEVICE void store_as(void* data, DType type, std::int64_t index, T const& value, bool saturate) {
+  with_type<kWritableFrom<T>>(type, [&](auto const& sample) {
+    using Stored = std::decay_t<decltype(sample)>;
+    static_cast<Stored*>(data)[index] = narrow<Stored>(value, saturate);
+  });
+}
+
+}  // namespace cute_py::numeric

@@ -1,0 +1,93 @@
+"""What all functions that multiply have in common: their options, and the way to the compiled core."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from cute_py import _core
+from cute_py._arrays import as_result, empty_result
+from cute_py.emulator import EmulatorOptions
+from cute_py.epilogue import Epilogue
+from cute_py.errors import OperandError
+from cute_py.explanation import Explanation
+
+
+class Function(NamedTuple):
+    """A function for the core: its name for messages, the strides and the type that it insists on, its modes.
+
+    `layout` is ``"nt"``, ... or ``""`` for any strides; `factors` a type's name or ``""`` for any; `labels` a letter for each
+    mode of A, B and the result, or None for a GEMM, whose modes follow from the ranks.
+    """
+
+    name: str
+    layout: str = ""
+    factors: str = ""
+    labels: tuple[str, str, str] | None = None
+
+
+def options_of(
+    out: Any,
+    compute: str | None,
+    out_dtype: Any,
+    conj_a: bool,
+    conj_b: bool,
+    epilogue: Epilogue | None,
+    batch_invariant: bool,
+) -> tuple[Any, ...] | None:
+    """Return the options that most calls leave alone as the core takes them: None for none."""
+    if (
+        out is None
+        and compute is None
+        and out_dtype is None
+        and epilogue is None
+        and conj_a is conj_b is batch_invariant is False
+    ):
+        return None
+    if epilogue is not None and not isinstance(epilogue, Epilogue):
+        raise OperandError(f"epilogue is a cute_py.Epilogue or None, got {type(epilogue).__name__}")
+    return out, compute, type_name(out_dtype), conj_a, conj_b, epilogue, batch_invariant
+
+
+def type_name(dtype: Any) -> str | None:
+    """Return ``"float32"`` for that, for numpy.float32, numpy.dtype("f4"), torch.float32 and the like."""
+    if dtype is None or isinstance(dtype, str):
+        return dtype
+    name = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or str(dtype)
+    return str(name).rpartition(".")[2]
+
+
+def run_product(
+    function: Function,
+    A: Any,
+    B: Any,
+    C: Any,
+    alpha: Any,
+    beta: Any,
+    kernel: str,
+    device: str | None,
+    stream: Any,
+    emulator: EmulatorOptions | None,
+    options: tuple[Any, ...] | None,
+) -> Any:
+    """Return the result: `out`, C, or a new array of A's library."""
+    result = _core.product(empty_result, function, A, B, C, alpha, beta, kernel, device, stream, emulator, options)
+    return result if C is not None or (options is not None and options[0] is not None) else as_result(A, result)
+
+
+def explain_product(
+    function: Function,
+    A: Any,
+    B: Any,
+    C: Any,
+    alpha: Any,
+    beta: Any,
+    kernel: str,
+    device: str | None,
+    stream: Any,
+    options: tuple[Any, ...] | None,
+) -> Explanation:
+    """Say what `run_product` would do."""
+    found = _core.explain(function, A, B, C, alpha, beta, kernel, device, stream, options)
+    found["operands"] = tuple(found["operands"])
+    found["rejected"] = tuple(found["rejected"])
+    return Explanation(function=function.name, **found)

@@ -1,0 +1,60 @@
+"""What happens to a product before it is written."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from cute_py.errors import OperandError
+
+__all__ = ["Activation", "Epilogue"]
+
+Activation = Literal["none", "relu", "gelu", "gelu_tanh", "silu", "sigmoid"]
+
+
+@dataclass(frozen=True, eq=False)
+class Epilogue:
+    """``D = activation(alpha * A B^T + beta * C + bias) * scale + residual``, in one pass over the result.
+
+    It is computed in the type that is summed in (int32 sums: in float64) and rounded once, to the type of the result.
+
+    Attributes
+    ----------
+    bias
+        An array that repeats to the shape of the result by NumPy's rules: (M,1) is one number per row, (N,) or (1,N) one per
+        column.
+    activation
+        ``"none"``; ``"relu"``, max(x, 0); ``"gelu"``, x times the normal distribution function of x; ``"gelu_tanh"``, the
+        approximation with tanh; ``"silu"``, x sigmoid(x); ``"sigmoid"``, 1 / (1 + exp(-x)). Of complex numbers only ``"none"``.
+    scale
+        A real number.
+    residual
+        An array like `bias`. It may be the result's own array.
+    saturate
+        A number that the type of the result cannot hold becomes its largest or smallest; NaN stays. Otherwise it becomes
+        infinity. Integers always saturate, and round to the nearest, ties to even.
+
+    Raises OperandError for any other value.
+
+    >>> import cute_py, numpy as np
+    >>> A = np.array([[1, 2], [3, 4]], dtype=np.float32)
+    >>> bias = np.array([-12, 0], dtype=np.float32)
+    >>> cute_py.gemm(A, A, epilogue=cute_py.Epilogue(bias=bias, activation="relu"))
+    array([[ 0., 11.],
+           [ 0., 25.]], dtype=float32)
+    """
+
+    bias: Any = None
+    activation: Activation = "none"
+    scale: float = 1.0
+    residual: Any = None
+    saturate: bool = False
+
+    def __post_init__(self) -> None:
+        if self.activation not in get_args(Activation):
+            raise OperandError(f"activation is one of {', '.join(get_args(Activation))}, got {self.activation!r}")
+        if isinstance(self.scale, bool) or not isinstance(self.scale, (int, float)) or math.isnan(self.scale):
+            raise OperandError(f"scale is a real number, got {self.scale!r}")
+        if not isinstance(self.saturate, bool):
+            raise OperandError(f"saturate is True or False, got {self.saturate!r}")
