@@ -155,6 +155,30 @@ struct AtomName<cute::SM80_CP_ASYNC_CACHEALWAYS<S, D>> {
   static std::string value() { return std::string("SM80_CP_ASYNC_CACHEALWAYS<") + TypeName<S>::value + ">"; }
 };
 template <class S, class D>
+struct AtomName<cute::SM80_CP_ASYNC_CACHEGLOBAL<S, D>> {
+  static std::string value() { return std::string("SM80_CP_ASYNC_CACHEGLOBAL<") + TypeName<S>::value + ">"; }
+};
+template <>
+struct AtomName<cute::SM80_16x8x16_F32F16F16F32_TN> {
+  static std::string value() { return "SM80_16x8x16_F32F16F16F32_TN"; }
+};
+template <>
+struct AtomName<cute::SM80_16x8x16_F32BF16BF16F32_TN> {
+  static std::string value() { return "SM80_16x8x16_F32BF16BF16F32_TN"; }
+};
+template <>
+struct AtomName<cute::SM80_16x8x8_F32TF32TF32F32_TN> {
+  static std::string value() { return "SM80_16x8x8_F32TF32TF32F32_TN"; }
+};
+template <>
+struct AtomName<cute::SM80_8x8x4_F64F64F64F64_TN> {
+  static std::string value() { return "SM80_8x8x4_F64F64F64F64_TN"; }
+};
+template <>
+struct AtomName<cute::SM80_16x8x32_S32S8S8S32_TN> {
+  static std::string value() { return "SM80_16x8x32_S32S8S8S32_TN"; }
+};
+template <class S, class D>
 struct AtomName<cute::SM80_CP_ASYNC_CACHEALWAYS_ZFILL<S, D>> {
   static std::string value() { return std::string("SM80_CP_ASYNC_CACHEALWAYS_ZFILL<") + TypeName<S>::value + ">"; }
 };

@@ -5,6 +5,7 @@
 #include <cute/tensor.hpp>
 
 #include "emulator/cta.hpp"
+#include "emulator/warp.hpp"
 
 #undef __global__
 #undef __shared__

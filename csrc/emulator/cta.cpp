@@ -33,11 +33,16 @@ struct AsyncCopy {
   bool fill_with_zero;
 };
 
+constexpr int kWarp = 32;
+
+enum class State { ready, at_barrier, at_warp_barrier, done };
+
 struct Fiber {
   ucontext_t context;
   Index3 index;
-  bool done = false;
+  State state = State::ready;
   int barriers = 0;
+  int warp_barriers = 0;
   std::vector<AsyncCopy> copies;    // in the order of issue
   std::vector<std::size_t> groups;  // copies[..groups[i]) belong to groups 0..i
 };
@@ -62,20 +67,39 @@ class Stacks {
 
 class Cta {
  public:
-  Cta(int threads, std::function<void()> const& body) : body_(body), stacks_(threads), fibers_(threads) {}
+  Cta(int threads, std::function<void()> const& body)
+      : body_(body), stacks_(threads), fibers_(threads), warps_((threads + kWarp - 1) / kWarp) {}
 
   void run(Index3 block, std::size_t shared_bytes, EmulatorOptions const& options);
 
   Fiber& current() { return fibers_[current_]; }
   Index3 block() const { return block_; }
-  void yield() { swapcontext(&current().context, &scheduler_); }
+  void wait(State state) {
+    current().state = state;
+    swapcontext(&current().context, &scheduler_);
+  }
+
+  // Two buffers in turn: while some lanes read one, others may be on their way to the next exchange.
+  void* warp_buffer() { return warps_[current_ / kWarp].buffer[current().warp_barriers % 2]; }
 
  private:
+  struct Warp {
+    alignas(16) unsigned char buffer[2][kWarpBufferBytes];
+    int waiting = 0;
+  };
+
   static void enter();
+  void pass(int thread);
+  void release_barrier(int threads);
+  int count(State state) const {
+    return static_cast<int>(
+        std::count_if(fibers_.begin(), fibers_.end(), [&](Fiber const& f) { return f.state == state; }));
+  }
 
   std::function<void()> const& body_;
   Stacks stacks_;
   std::vector<Fiber> fibers_;
+  std::vector<Warp> warps_;
   ucontext_t scheduler_;
   int current_ = 0;
   Index3 block_;
@@ -91,13 +115,47 @@ void Cta::enter() {
   } catch (...) {
     if (!cta.failure_) cta.failure_ = std::current_exception();
   }
-  cta.current().done = true;
-  cta.yield();
+  cta.wait(State::done);
+}
+
+// Runs one thread up to where it waits, and with it releases its warp if it was the last one.
+void Cta::pass(int thread) {
+  current_ = thread;
+  swapcontext(&scheduler_, &fibers_[thread].context);
+  if (fibers_[thread].state != State::at_warp_barrier) return;
+  auto const first = thread / kWarp * kWarp;
+  auto const last = std::min<int>(first + kWarp, static_cast<int>(fibers_.size()));
+  if (++warps_[thread / kWarp].waiting < last - first) return;
+  warps_[thread / kWarp].waiting = 0;
+  for (int t = first; t < last; ++t) {
+    fibers_[t].state = State::ready;
+    ++fibers_[t].warp_barriers;
+  }
+}
+
+// Lets all threads go on that wait for one another, or finds out that some never will.
+void Cta::release_barrier(int threads) {
+  auto const done = count(State::done);
+  auto const in_warps = count(State::at_warp_barrier);
+  if (done == threads) return;
+  if (in_warps > 0) {
+    failure_ = std::make_exception_ptr(KernelError("emulator: " + std::to_string(in_warps) + " of " +
+                                                   std::to_string(threads) +
+                                                   " threads wait for lanes of their warps that do not come"));
+  } else if (done > 0) {
+    failure_ =
+        std::make_exception_ptr(KernelError("emulator: " + std::to_string(done) + " of " + std::to_string(threads) +
+                                            " threads left the kernel while the others wait at a barrier"));
+  }
+  for (Fiber& fiber : fibers_) {
+    if (fiber.state == State::at_barrier) fiber.state = State::ready;
+  }
 }
 
 void Cta::run(Index3 block, std::size_t shared_bytes, EmulatorOptions const& options) {
   block_ = block;
   running = this;
+  for (Warp& warp : warps_) warp.waiting = 0;
   if (options.poison_shared_memory) {
     float const nan = std::numeric_limits<float>::quiet_NaN();
     for (std::size_t i = 0; i + sizeof(nan) <= shared_bytes; i += sizeof(nan)) {
@@ -109,8 +167,9 @@ void Cta::run(Index3 block, std::size_t shared_bytes, EmulatorOptions const& opt
   for (int t = 0; t < threads; ++t) {
     Fiber& fiber = fibers_[t];
     fiber.index = {static_cast<unsigned>(t), 0, 0};
-    fiber.done = false;
+    fiber.state = State::ready;
     fiber.barriers = 0;
+    fiber.warp_barriers = 0;
     fiber.copies.clear();
     fiber.groups.clear();
     getcontext(&fiber.context);
@@ -125,21 +184,13 @@ void Cta::run(Index3 block, std::size_t shared_bytes, EmulatorOptions const& opt
   if (options.order == ThreadOrder::backward) std::reverse(order.begin(), order.end());
   std::mt19937_64 random(options.seed ^ (std::uint64_t{block.y} << 32 | block.x));
 
-  // Each round takes every thread from one barrier to the next.
-  for (int left = threads; left > 0 && !failure_;) {
+  // Each round takes every thread that can go on to where it waits.
+  while (count(State::done) < threads && !failure_) {
     if (options.order == ThreadOrder::random) std::shuffle(order.begin(), order.end(), random);
     for (int const t : order) {
-      current_ = t;
-      swapcontext(&scheduler_, &fibers_[t].context);
+      if (fibers_[t].state == State::ready) pass(t);
     }
-    auto const done =
-        static_cast<int>(std::count_if(fibers_.begin(), fibers_.end(), [](Fiber const& f) { return f.done; }));
-    if (!failure_ && done > 0 && done < threads) {
-      failure_ =
-          std::make_exception_ptr(KernelError("emulator: " + std::to_string(done) + " of " + std::to_string(threads) +
-                                              " threads left the kernel while the others wait at a barrier"));
-    }
-    left = threads - done;
+    if (!failure_ && count(State::ready) == 0) release_barrier(threads);
   }
   running = nullptr;
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
@@ -171,8 +222,11 @@ Index3 thread_index() { return running->current().index; }
 Index3 block_index() { return running->block(); }
 void barrier() {
   ++running->current().barriers;
-  running->yield();
+  running->wait(State::at_barrier);
 }
+
+void* warp_buffer() { return running->warp_buffer(); }
+void warp_barrier() { running->wait(State::at_warp_barrier); }
 
 int barriers_passed() { return running->current().barriers; }
 

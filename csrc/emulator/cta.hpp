@@ -36,6 +36,12 @@ Index3 block_index();
 void barrier();
 int barriers_passed();  // by the fiber that is running
 
+// Memory that the 32 threads of a warp share: what each writes before a warp_barrier, all may read after it, and until
+// the next one. Every lane of the warp takes part.
+inline constexpr int kWarpBufferBytes = 8192;
+void* warp_buffer();
+void warp_barrier();
+
 // cp.async: a copy is only noted; it happens at the wait that its group has to be complete at, which is the latest
 // moment that the hardware allows. A kernel that reads before its wait reads what was there before.
 void async_copy(void* destination, void const* source, int bytes, bool fill_with_zero);

@@ -147,10 +147,11 @@ void for_each_grid(Problem const& p, Launch const& launch) {
   }
 }
 
-// The kind of product of a Config that computes in its own type.
-template <class T>
+// What the products of a Config are formed and summed in.
+template <class Config>
 constexpr Compute compute_of() {
-  switch (numeric::kDTypeOf<T>) {
+  if (std::is_same_v<typename Config::TA, cutlass::tfloat32_t>) return Compute::tf32;
+  switch (numeric::kDTypeOf<typename Config::TC>) {
     case DType::f64:
       return Compute::f64;
     case DType::c64:
@@ -169,7 +170,7 @@ constexpr Traits traits_of(char const* name, char const* kernel, char const* lay
                            Major major_b) {
   using Tiler = typename Config::CtaTiler;
   using T = typename Config::TC;
-  constexpr Compute compute = compute_of<T>();
+  constexpr Compute compute = compute_of<Config>();
   Traits t{};
   t.name = name;
   t.kernel = kernel;

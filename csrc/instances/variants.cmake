@@ -17,6 +17,10 @@ set(CUTE_PY_TYPE_f64 double)
 set(CUTE_PY_TYPE_c64 numeric::complex64)
 set(CUTE_PY_TYPE_c128 numeric::complex128)
 set(CUTE_PY_TYPE_i32 std::int32_t)
+set(CUTE_PY_TYPE_f16 cutlass::half_t)
+set(CUTE_PY_TYPE_bf16 cutlass::bfloat16_t)
+set(CUTE_PY_TYPE_tf32 cutlass::tfloat32_t)
+set(CUTE_PY_TYPE_i8 std::int8_t)
 
 # layout, majorness of A, majorness of B
 set(CUTE_PY_LAYOUTS "nt mn mn" "tn k k" "nn mn k" "tt k mn")
@@ -24,13 +28,20 @@ set(CUTE_PY_LAYOUTS "nt mn mn" "tn k k" "nn mn k" "tt k mn")
 # kernel, its Config in csrc/catalogue, and the types of its variants for many modes
 set(CUTE_PY_GPU_KERNELS "sgemm_1 Sgemm1 f32 f64 c64 c128 i32" "sgemm_2 Sgemm2 f32 f64 c64 c128 i32"
                         "sgemm_sm70 SgemmSm70 f32 f64 c64 c128 i32" "sgemm_sm80 SgemmSm80 f32 f64 c64 c128")
+if(NOT CUTE_PY_KERNELS STREQUAL "minimal")
+  list(APPEND CUTE_PY_GPU_KERNELS "gemm_sm80 GemmSm80 f16 bf16 tf32 f64 i8")
+endif()
 
 # The variants of a kernel, from first choice to last resort read backwards: for each type one that takes any modes, then
 # for the types of the flat set, in each layout one that takes any extents and one for whole tiles. Each is
 # "name type layout major_a major_b form".
 function(cute_py_variants kernel types variants)
   set(_flat f32)
-  if(CUTE_PY_KERNELS STREQUAL "full")
+  set(_flat_forms predicated whole)
+  if(kernel STREQUAL "gemm_sm80")  # those for many modes take what is ragged, too
+    set(_flat ${types})
+    set(_flat_forms whole)
+  elseif(CUTE_PY_KERNELS STREQUAL "full")
     set(_flat ${types})
     list(REMOVE_ITEM _flat i32)  # its factors are of another type, which only the variants for many modes convert
   elseif(CUTE_PY_KERNELS STREQUAL "minimal")
@@ -45,8 +56,16 @@ function(cute_py_variants kernel types variants)
       separate_arguments(_layout)
       list(GET _layout 0 _letters)
       list(JOIN _layout " " _layout)
-      list(APPEND _found "${kernel}_${_letters}_${_type}_predicated ${_type} ${_layout} predicated"
-           "${kernel}_${_letters}_${_type} ${_type} ${_layout} whole")
+      if(_type STREQUAL "i8" AND NOT _letters STREQUAL "tn")
+        continue()  # ldmatrix cannot transpose 8 bits
+      endif()
+      foreach(_form IN LISTS _flat_forms)
+        set(_suffix "")
+        if(_form STREQUAL "predicated")
+          set(_suffix "_predicated")
+        endif()
+        list(APPEND _found "${kernel}_${_letters}_${_type}${_suffix} ${_type} ${_layout} ${_form}")
+      endforeach()
     endforeach()
   endforeach()
   set(${variants} "${_found}" PARENT_SCOPE)

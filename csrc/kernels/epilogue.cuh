@@ -75,8 +75,11 @@ CUTE_DEVICE void store_fused(EpilogueOf<T> const& product, cute::Tensor<AccEngin
                              Shape const& shape, void* shared)
 {
   using Acc = typename AccEngine::value_type;
-  constexpr int columns = SharedBytes / int(TileM * sizeof(Acc)) < TileN ? SharedBytes / int(TileM * sizeof(Acc)) : TileN;
+  constexpr int pad = 16 / sizeof(Acc);  // so that the threads of a tensor core's tile write to different banks
+  constexpr int room = SharedBytes / int((TileM + pad) * sizeof(Acc));
+  constexpr int columns = room < TileN ? room : TileN;
   static_assert(Threads % TileM == 0 && columns > 0);
+  auto const at = [](int row, int column) { return column * (TileM + pad) + row; };
   auto* const sums = static_cast<Acc*>(shared);                                                         // (TileM,columns)
   int const first_m = cute::get<0>(origin);
   int const first_n = cute::get<1>(origin);
@@ -92,7 +95,7 @@ CUTE_DEVICE void store_fused(EpilogueOf<T> const& product, cute::Tensor<AccEngin
     for (int i = 0; i < cute::size(acc); ++i) {
       int const column = cute::get<1>(coord(i)) - first_n - chunk;
       if (0 <= column && column < columns) {
-        sums[column * TileM + cute::get<0>(coord(i)) - first_m] = acc(i);
+        sums[at(cute::get<0>(coord(i)) - first_m, column)] = acc(i);
       }
     }
 
@@ -102,7 +105,7 @@ CUTE_DEVICE void store_fused(EpilogueOf<T> const& product, cute::Tensor<AccEngin
     for (int column = threadIdx.x / TileM; column < columns; column += Threads / TileM) {
       int const n = first_n + chunk + column;
       if (row_exists && chunk + column < TileN && n < cute::get<1>(shape)) {
-        product.finish(numeric::convert<T>(sums[column * TileM + row]), at_m, product.e.n(n));
+        product.finish(numeric::convert<T>(sums[at(row, column)]), at_m, product.e.n(n));
       }
     }
   }

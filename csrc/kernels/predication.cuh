@@ -20,6 +20,19 @@ CUTE_DEVICE void copy_or_zero(cute::Tensor<SrcEngine, SrcLayout> const& src,
   }
 }
 
+// Rounds the factors of a tensor core that would cut them off: float32 to tfloat32, to nearest, ties away. Others are
+// what they are.
+template <class Engine, class Layout>
+CUTE_DEVICE void round_factors(cute::Tensor<Engine, Layout>&& factors)
+{
+  if constexpr (std::is_same_v<typename Engine::value_type, cutlass::tfloat32_t>) {
+    CUTE_UNROLL
+    for (int i = 0; i < cute::size(factors); ++i) {
+      factors(i) = cutlass::tfloat32_t(static_cast<float>(factors(i)));
+    }
+  }
+}
+
 // One bool for each element of coord: does it lie inside shape?
 template <class CoordEngine, class CoordLayout, class Shape>
 CUTE_DEVICE auto inside(cute::Tensor<CoordEngine, CoordLayout> const& coord, Shape const& shape)

@@ -8,7 +8,6 @@
 #include <cutlass/complex.h>
 #include <cute/config.hpp>
 #include <cute/numeric/numeric_types.hpp>
-#include <cute/numeric/real.hpp>  // before complex.hpp, whose templates use it without declaring it
 
 #include "problem/dtype.hpp"
 
@@ -33,6 +32,10 @@ struct DTypeOf<cutlass::bfloat16_t> {
 };
 template <>
 struct DTypeOf<float> {
+  static constexpr DType value = DType::f32;
+};
+template <>
+struct DTypeOf<cutlass::tfloat32_t> {
   static constexpr DType value = DType::f32;
 };
 template <>
