@@ -12,7 +12,9 @@
 #include "bindings/arrays.hpp"
 #include "bindings/location.hpp"
 #include "bindings/product.hpp"
+#include "bindings/runner.hpp"
 #include "bindings/staging.hpp"
+#include "dispatch/program.hpp"
 #include "dispatch/select.hpp"
 #include "instances/registry.hpp"
 #include "problem/errors.hpp"
@@ -42,20 +44,14 @@ namespace {
   throw UnsupportedProblemError(text);
 }
 
-dispatch::Choice choose(Product const& product, Problem const& problem, Location const& place) {
+dispatch::Program plan(Product const& product, Problem const& problem, Location const& place) {
   Call const& call = product.call();
-  auto choice = dispatch::select(problem, place.target, device_of(place), call.kernel, instances::registry());
-  if (choice.entry == nullptr) throw_unsupported(call, choice.problem, place, product.operands_text());
-  return choice;
-}
-
-void run_in_place(Entry const& entry, Problem const& problem, Execution const& execution) {
-  int error = 0;
-  {
-    py::gil_scoped_release unlocked;
-    error = entry.run(problem, execution);
+  auto program =
+      dispatch::make_program(problem, place.target, device_of(place), call.kernel, instances::registry());
+  for (dispatch::Step const& step : program.steps) {
+    if (step.entry == nullptr) throw_unsupported(call, step.problem, place, product.operands_text());
   }
-  runtime::check(error, entry.traits.name);
+  return program;
 }
 
 // Host arrays on a GPU: each travels there, and the result comes back.
@@ -131,23 +127,22 @@ py::object run(Call& call, py::handle allocate) {
     runtime::DeviceGuard guard(place.ordinal);
     Staged staged(problem);
     staged.copy_in();
-    auto const choice = choose(product, staged.problem(), place);
-    run_in_place(*choice.entry, choice.problem, call.execution);
+    run_program(plan(product, staged.problem(), place), pointers_of(staged.problem()), place, call.execution);
     runtime::synchronize(nullptr);
     staged.copy_back();
     return product.result();
   }
-  auto const choice = choose(product, problem, place);
+  auto const program = plan(product, problem, place);
   if (place.target == Target::cuda) {
     runtime::DeviceGuard guard(place.ordinal);
     call.execution.stream = reinterpret_cast<void*>(*product.stream());
-    run_in_place(*choice.entry, choice.problem, call.execution);
+    run_program(program, pointers_of(problem), place, call.execution);
     if (product.must_wait()) {
       py::gil_scoped_release unlocked;
       runtime::synchronize(call.execution.stream);
     }
   } else {
-    run_in_place(*choice.entry, choice.problem, call.execution);
+    run_program(program, pointers_of(problem), place, call.execution);
   }
   return product.result();
 }
@@ -183,30 +178,38 @@ py::dict explain(Call const& call) {
   if (place.staged) staged.emplace(problem);
 
   auto const& device = device_of(place);
-  auto const choice =
-      dispatch::select(staged ? staged->problem() : problem, place.target, device, call.kernel, instances::registry());
+  auto const program = dispatch::make_program(staged ? staged->problem() : problem, place.target, device, call.kernel,
+                                              instances::registry());
+  py::list steps;
+  for (dispatch::Step const& step : program.steps) {
+    py::list rejected;
+    for (auto const& [entry, refused] :
+         dispatch::candidates(step.problem, place.target, device, call.kernel, instances::registry())) {
+      if (refused == dispatch::kNone) continue;
+      rejected.append(
+          py::make_tuple(entry->traits.name, dispatch::describe(refused, entry->traits, step.problem, device)));
+    }
+    py::dict d;
+    d["what"] = step.what;
+    d["kernel"] = step.entry ? py::object(py::str(step.entry->traits.name)) : py::object(py::none());
+    d["modes"] = modes_of(step.problem);
+    d["transposed"] = step.transposed;
+    d["rejected"] = py::tuple(rejected);
+    steps.append(d);
+  }
   py::dict d;
   d["m"] = problem.m.size();
   d["n"] = problem.n.size();
   d["k"] = problem.k.size();
   d["l"] = problem.l.size();
   d["compute"] = name_of(problem.compute);
-  d["operands"] = product.operands();
-  d["modes"] = modes_of(choice.problem);
+  d["operands"] = py::tuple(product.operands());
   d["target"] = name_of(place.target);
   d["device"] = device.name;
   d["why"] = place.why;
-  d["transposed"] = choice.transposed;
-  d["chosen"] = choice.entry ? py::object(py::str(choice.entry->traits.name)) : py::object(py::none());
   d["bytes"] = product.bytes();
-  py::list rejected;
-  for (auto const& [entry, refused] :
-       dispatch::candidates(choice.problem, place.target, device, call.kernel, instances::registry())) {
-    if (refused == dispatch::kNone) continue;
-    rejected.append(
-        py::make_tuple(entry->traits.name, dispatch::describe(refused, entry->traits, choice.problem, device)));
-  }
-  d["rejected"] = rejected;
+  d["workspace_bytes"] = program.workspace_bytes;
+  d["steps"] = steps;
   return d;
 }
 

@@ -44,6 +44,7 @@ py::dict entry_dict(Entry const& entry) {
   d["one_type"] = t.one_type;
   d["conjugates"] = t.conjugates;
   d["modes"] = t.modes;
+  d["modes_m"] = t.modes_m;
   d["tile"] = py::make_tuple(t.tile[0], t.tile[1], t.tile[2]);
   d["threads"] = t.threads;
   d["stages"] = t.stages;

@@ -108,4 +108,17 @@ struct ConvertingPointer {
   }
 };
 
+// Where the rows of a CTA's tiles of A and B are, and the steps of k of some tiles ahead, twice: in shared memory, in
+// elements.
+template <int tile_m, int tile_n, int tile_k>
+struct OffsetTablesOf {
+  static constexpr int chunk = 4 * tile_k;
+  std::int64_t rows_a[tile_m];
+  std::int64_t rows_b[tile_n];
+  std::int64_t steps_a[2][chunk];
+  std::int64_t steps_b[2][chunk];
+};
+
+struct NoOffsetTables {};
+
 }  // namespace cute_py::catalogue

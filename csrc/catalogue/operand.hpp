@@ -17,6 +17,7 @@ enum class Form {
   whole,       // whole tiles, unit strides, aligned; one mode in each group
   predicated,  // any extents and strides; one mode in each group
   nested,      // any extents, strides and modes
+  gett,        // any extents and strides; two modes in M, as a nested CuTe shape, and one in N and in K
 };
 
 // Elements of padding between the columns of a transposed shared-memory tile. 16 bytes keep a column aligned and, of
@@ -86,6 +87,15 @@ using VectorMma = decltype(cute::make_tiled_mma(
     cute::Tile<cute::Layout<cute::Shape<cute::_16, cute::_4>, cute::Stride<cute::_4, cute::_1>>,
                cute::Layout<cute::Shape<cute::_16, cute::_4>, cute::Stride<cute::_4, cute::_1>>, cute::_1>{}));
 
+// The same for a tile of 256x32: 32x8 threads, 8x4 results each.
+template <class T>
+using NarrowMma = decltype(cute::make_tiled_mma(
+    cute::UniversalFMA<T, T, T>{},
+    cute::Layout<cute::Shape<cute::Shape<cute::_8, cute::_4>, cute::Shape<cute::_4, cute::_2>, cute::_1>,
+                 cute::Stride<cute::Stride<cute::_1, cute::_32>, cute::Stride<cute::_8, cute::_128>, cute::_0>>{},
+    cute::Tile<cute::Layout<cute::Shape<cute::_32, cute::_4>, cute::Stride<cute::_4, cute::_1>>,
+               cute::Layout<cute::Shape<cute::_8, cute::_4>, cute::Stride<cute::_4, cute::_1>>, cute::_1>{}));
+
 // Strides of an operand in global memory. A kernel for whole tiles knows which one is 1; a predicated one takes any, so
 // both are run-time values. Strides are 64-bit: an operand may span more than 2^31 elements.
 template <Major major, Form form>
@@ -108,6 +118,9 @@ struct GmemStride<major, Form::nested> {
   using type = NestedStride;
 };
 
+// Of A and C of the tutorial's GETT: the strides of M's two modes, and one more. B has the usual two.
+using GettStride = cute::Stride<cute::Stride<std::int64_t, std::int64_t>, std::int64_t>;
+
 // What the Configs of products of one type have in common. `converts`: a nested operand is read as its own type and
 // becomes a T on its way to shared memory.
 template <class T, Major major_a, Major major_b, Form form, bool converts>
@@ -123,9 +136,16 @@ struct OperandTypes {
 
   using PointerA = cute::conditional_t<converting, ConvertingPointer<T>, T const*>;
   using PointerB = PointerA;
-  using StrideA = typename GmemStride<major_a, form>::type;
+  using StrideA = cute::conditional_t<form == Form::gett, GettStride, typename GmemStride<major_a, form>::type>;
   using StrideB = typename GmemStride<major_b, form>::type;
-  using StrideC = typename GmemStride<Major::mn, form == Form::nested ? Form::predicated : form>::type;
+  using StrideC =
+      cute::conditional_t<form == Form::gett, GettStride,
+                          typename GmemStride<Major::mn, form == Form::nested ? Form::predicated : form>::type>;
+  using ProblemShape = cute::conditional_t<form == Form::gett, cute::Shape<cute::Shape<int, int>, int, int>,
+                                           cute::Shape<int, int, int>>;  // (M,N,K)
+
+  // Can the whole epilogue follow? It takes coordinates of one number each.
+  static constexpr bool fuses = form != Form::gett;
 
   static constexpr int compute_capability = 80;
   static constexpr int ctas_per_multiprocessor = 2;  // the compiler keeps to registers for as many

@@ -175,6 +175,10 @@ struct AtomName<cute::SM80_8x8x4_F64F64F64F64_TN> {
   static std::string value() { return "SM80_8x8x4_F64F64F64F64_TN"; }
 };
 template <>
+struct AtomName<cute::SM90_16x8x8_F64F64F64F64_TN> {
+  static std::string value() { return "SM90_16x8x8_F64F64F64F64_TN"; }
+};
+template <>
 struct AtomName<cute::SM80_16x8x32_S32S8S8S32_TN> {
   static std::string value() { return "SM80_16x8x32_S32S8S8S32_TN"; }
 };

@@ -459,6 +459,8 @@ constexpr Entry entry(char const* name) {
   traits.results = result_types(compute);
   traits.conjugates = true;
   traits.modes = kMaxModes;
+  traits.modes_m = kMaxModes;
+  traits.fuses = true;
   traits.tile[0] = kTile.mr(sizeof(typename Arithmetic<compute>::Scalar));
   traits.tile[1] = kTile.nr;
   traits.tile[2] = static_cast<int>(kBlockK);

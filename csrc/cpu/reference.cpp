@@ -77,6 +77,8 @@ constexpr Entry entry(char const* name) {
   traits.results = result_types(compute);
   traits.conjugates = true;
   traits.modes = kMaxModes;
+  traits.modes_m = kMaxModes;
+  traits.fuses = true;
   traits.tile[0] = traits.tile[1] = traits.tile[2] = 1;
   traits.threads = 1;
   traits.stages = 1;

@@ -48,26 +48,56 @@ int mismatched_majors(Traits const& traits, Problem const& p) {
   return !has_major(p.a, traits.major_a, p.m, p.k) + !has_major(p.b, traits.major_b, p.n, p.k);
 }
 
+// May a kernel without an epilogue of its own write the result?
+bool fits_without_epilogue(Traits const& t, Problem const& p) {
+  constexpr DType kOwn[] = {DType::f32, DType::f32, DType::f64, DType::c64, DType::c128, DType::i32};
+  if (!p.epilogue.is_plain() || p.d.type != kOwn[static_cast<int>(t.compute)]) return false;
+  if (!p.reads_c()) return true;
+  if (p.c.data != p.d.data || p.c.type != p.d.type) return false;
+  Modes const* const groups[] = {&p.m, &p.n, &p.l};
+  for (int group = 0; group < 3; ++group) {
+    if (!std::equal(p.c.stride[group], p.c.stride[group] + groups[group]->rank, p.d.stride[group])) return false;
+  }
+  return true;
+}
+
+// How much work the tiles of an entry make of a problem, also where they reach past its edges: elements of C that the
+// fullest multiprocessor computes.
+double tiled_work(Traits const& t, Problem const& p, DeviceInfo const& device) {
+  if (!runs_gpu_code(t)) return 0;
+  auto const tiles = [](Modes const& modes, int tile) { return (modes.size() + tile - 1) / tile; };
+  auto const count = static_cast<double>(tiles(p.m, t.tile[0])) * static_cast<double>(tiles(p.n, t.tile[1])) *
+                     static_cast<double>(p.l.size());
+  return std::max(count, static_cast<double>(device.multiprocessors)) * t.tile[0] * t.tile[1];
+}
+
+// An entry that an earlier one in the table replaces only if it makes so much less work of a problem.
+constexpr double kWorthwhile = 1.3;
+
 char const* letter(Major major, char const* mn) { return major == Major::mn ? mn : "k"; }
 
 bool conjugates(Problem const& p) { return (p.conj_a && is_complex(p.a.type)) || (p.conj_b && is_complex(p.b.type)); }
 
-// The entry made for these majornesses, or for most of them, and among those the last in the table.
+// The entry made for these majornesses, or for most of them, and among those the last in the table; but an earlier one if
+// its tiles fit the problem much better.
 Entry const* best_entry(Problem const& problem, Target target, DeviceInfo const& device, std::string_view name,
                         Registry const& registry) {
   // From the last on, so that the usual problem is decided by the first entry that fits.
   Entry const* found = nullptr;
   int best = 0;
+  double least = 0;
   for (std::size_t i = registry.count; i-- > 0;) {
     Entry const* const entry = registry.first[i];
     Traits const& traits = entry->traits;
     if (traits.target != target || traits.compute != problem.compute || !matches(traits, name)) continue;
     int const mismatched = runs_gpu_code(traits) ? mismatched_majors(traits, problem) : 0;
-    if (found != nullptr && mismatched >= best) continue;
+    if (found != nullptr && mismatched > best) continue;
+    double const work = tiled_work(traits, problem, device);
+    if (found != nullptr && mismatched == best && work * kWorthwhile >= least) continue;
     if (refusals(traits, problem, device) != kNone) continue;
     found = entry;
     best = mismatched;
-    if (best == 0) break;
+    least = work;
   }
   return found;
 }
@@ -112,7 +142,9 @@ unsigned refusals(Traits const& t, Problem const& p, DeviceInfo const& device) {
   auto const k = p.k.size();
   if (m > kMaxExtent || n > kMaxExtent || k > kMaxExtent || p.l.size() > kMaxExtent) refused |= kExtent;
   if (n > kMaxGridN * t.tile[1]) refused |= kGrid;
-  if (p.m.rank > t.modes || p.n.rank > t.modes || p.k.rank > t.modes || p.l.rank > kMaxKernelModes) refused |= kModes;
+  if (p.m.rank > t.modes_m || p.n.rank > t.modes || p.k.rank > t.modes || p.l.rank > kMaxKernelModes) refused |= kModes;
+  if (!t.fuses && !fits_without_epilogue(t, p)) refused |= kEpilogue;
+  if (p.batch_invariant && !t.predicated) refused |= kInvariance;
   if (t.predicated || (refused & kModes)) return refused;
 
   if (reads && !has_major(p.a, t.major_a, p.m, p.k)) refused |= kMajorA;
@@ -141,6 +173,8 @@ std::string describe(unsigned refused, Traits const& t, Problem const& p, Device
   if (refused & kResultTypes) {
     append(text, "takes C of " + type_list(t.results));
   }
+  if (refused & kEpilogue) append(text, "writes alpha * A B^T + beta * C to C only, as its own type");
+  if (refused & kInvariance) append(text, "takes whole tiles only, which M, N and K must not decide");
   if (refused & kConjugate) append(text, "cannot conjugate A or B");
   if (refused & kInstructionSet) append(text, "the CPU lacks its instruction set");
   if (refused & kComputeCapability) {
@@ -152,7 +186,8 @@ std::string describe(unsigned refused, Traits const& t, Problem const& p, Device
   if (refused & kExtent) append(text, "an extent is over " + number(kMaxExtent));
   if (refused & kGrid) append(text, "N=" + number(p.n.size()) + " is over " + number(kMaxGridN * t.tile[1]));
   if (refused & kModes) {
-    append(text, t.modes == 1 ? "several modes in M, N or K"
+    append(text, t.modes_m == 2   ? "more than two modes in M or one in N or K"
+                 : t.modes == 1 ? "several modes in M, N or K"
                               : "more than " + number(std::min(t.modes, kMaxKernelModes)) + " modes in a group");
   }
   if (refused & kMajorA) append(text, std::string("A is not ") + letter(t.major_a, "m") + "-major");

@@ -34,6 +34,8 @@ enum Refusal : unsigned {
   kResultTypes = 1u << 14,
   kModes = 1u << 15,
   kConjugate = 1u << 16,
+  kInvariance = 1u << 17,
+  kEpilogue = 1u << 18,
 };
 
 // The one legality rule, for a forced choice and for an automatic one. The problem is folded.

@@ -19,16 +19,21 @@ using catalogue::Form;
 using catalogue::ModeMap;
 using catalogue::NestedStride;
 
+// The strides of the modes of one group, as a CuTe stride with as many modes. Modes that the group lacks have one
+// element: their stride is 0. A static stride is what the legality check has seen.
 template <class T>
-T typed_stride(std::int64_t value) {
+T typed_stride(std::int64_t const* stride, int rank) {
   if constexpr (cute::is_static<T>::value) {
-    return T{};  // the legality check has seen that the value is the same
+    return T{};
+  } else if constexpr (cute::is_tuple<T>::value) {
+    static_assert(cute::tuple_size<T>::value == 2);
+    return {rank > 0 ? stride[0] : 0, rank > 1 ? stride[1] : 0};
   } else {
-    return value;
+    return rank > 0 ? stride[0] : 0;
   }
 }
 
-// The strides of an operand (M,K,L) or (N,K,L), or of C. A group without modes has one element: its stride is 0.
+// The strides of an operand (M,K,L) or (N,K,L), or of C.
 template <class Stride>
 Stride typed_strides(Array const& array, Modes const& first, Modes const& second, bool conjugate) {
   if constexpr (std::is_same_v<Stride, NestedStride>) {
@@ -43,9 +48,21 @@ Stride typed_strides(Array const& array, Modes const& first, Modes const& second
     return {ModeMap<1>(first, {array.stride[0]}), ModeMap<1>(second, {array.stride[1]}), array.type, conjugate,
             shortest(1, second) < shortest(0, first)};
   } else {
-    auto const stride = [&](int group, Modes const& modes) { return modes.rank == 0 ? 0 : array.stride[group][0]; };
-    return {typed_stride<cute::tuple_element_t<0, Stride>>(stride(0, first)),
-            typed_stride<cute::tuple_element_t<1, Stride>>(stride(1, second))};
+    return {typed_stride<cute::tuple_element_t<0, Stride>>(array.stride[0], first.rank),
+            typed_stride<cute::tuple_element_t<1, Stride>>(array.stride[1], second.rank)};
+  }
+}
+
+// (M,N,K), each as one number or as a tuple of its modes.
+template <class Shape>
+Shape typed_shape(Problem const& p) {
+  auto const n = static_cast<int>(p.n.size());
+  auto const k = static_cast<int>(p.k.size());
+  if constexpr (cute::is_tuple<cute::tuple_element_t<0, Shape>>::value) {
+    auto const extent = [&](int i) { return i < p.m.rank ? static_cast<int>(p.m.extent[i]) : 1; };
+    return {cute::make_shape(extent(0), extent(1)), n, k};
+  } else {
+    return {static_cast<int>(p.m.size()), n, k};
   }
 }
 
@@ -88,8 +105,8 @@ kernels::Epilogue<typename Config::TE> typed_epilogue(Problem const& p) {
   kernels::Epilogue<T> e{};
   e.alpha = numeric::scalar<T>(p.alpha);
   e.beta = numeric::scalar<T>(p.beta);
-  e.in_place = p.epilogue.is_plain() && p.d.type == numeric::kDTypeOf<typename Config::TC> &&
-               std::is_same_v<T, typename Config::TC> && (!p.reads_c() || same_place());
+  e.is_plain = p.epilogue.is_plain() && (!p.reads_c() || same_place());
+  e.in_place = e.is_plain && p.d.type == numeric::kDTypeOf<T> && std::is_same_v<T, typename Config::TC>;
   e.reads_c = arrays.array[kernels::kEpilogueC] != nullptr;
   e.has_bias = arrays.array[kernels::kEpilogueBias] != nullptr;
   e.has_residual = arrays.array[kernels::kEpilogueResidual] != nullptr;
@@ -110,12 +127,10 @@ inline Batch typed_batch(Problem const& p, std::uint32_t first) {
   return {ModeMap<3>(p.l, {p.a.stride[2], p.b.stride[2], p.d.stride[2]}), arrays.modes(p.l, 2), first};
 }
 
-using ProblemShape = cute::Shape<int, int, int>;  // (M,N,K)
-
 template <class Config>
 auto kernel_arguments(Problem const& p, std::uint32_t first_product) {
   return std::make_tuple(
-      ProblemShape{static_cast<int>(p.m.size()), static_cast<int>(p.n.size()), static_cast<int>(p.k.size())},
+      typed_shape<typename Config::ProblemShape>(p),
       typed_pointer<typename Config::PointerA>(p.a, p.conj_a),
       typed_strides<typename Config::StrideA>(p.a, p.m, p.k, p.conj_a),
       typed_pointer<typename Config::PointerB>(p.b, p.conj_b),
@@ -133,15 +148,26 @@ struct Grid {
 // The most products of a batch in one launch.
 inline constexpr std::int64_t kMaxGridL = 65535;
 
+// CTAs along M: of each mode, if its tiles have several.
+template <class Config>
+std::int64_t tiles_m(Problem const& p) {
+  using BlkM = cute::tuple_element_t<0, typename Config::CtaTiler>;
+  auto const tiles = [](std::int64_t extent, int tile) { return (extent + tile - 1) / tile; };
+  if constexpr (cute::is_tuple<BlkM>::value) {
+    auto const extent = [&](int i) { return i < p.m.rank ? p.m.extent[i] : 1; };
+    return tiles(extent(0), cute::size<0>(BlkM{})) * tiles(extent(1), cute::size<1>(BlkM{}));
+  } else {
+    return tiles(p.m.size(), BlkM::value);
+  }
+}
+
 // One CTA per tile of C. A larger batch takes several grids: calls launch(grid, first product) for each.
 template <class Config, class Launch>
 void for_each_grid(Problem const& p, Launch const& launch) {
-  constexpr int blk_m = cute::size<0>(typename Config::CtaTiler{});
   constexpr int blk_n = cute::size<1>(typename Config::CtaTiler{});
   auto const products = p.l.size();
   for (std::int64_t first = 0; first < products; first += kMaxGridL) {
-    launch(Grid{static_cast<unsigned>((p.m.size() + blk_m - 1) / blk_m),
-                static_cast<unsigned>((p.n.size() + blk_n - 1) / blk_n),
+    launch(Grid{static_cast<unsigned>(tiles_m<Config>(p)), static_cast<unsigned>((p.n.size() + blk_n - 1) / blk_n),
                 static_cast<unsigned>(std::min(products - first, kMaxGridL))},
            static_cast<std::uint32_t>(first));
   }
@@ -181,6 +207,8 @@ constexpr Traits traits_of(char const* name, char const* kernel, char const* lay
   t.results = result_types(compute);
   t.one_type = !Config::converting;
   t.modes = Config::nested ? kMaxKernelModes : 1;
+  t.modes_m = cute::rank(cute::get<0>(typename Config::ProblemShape{})) > 1 ? 2 : t.modes;
+  t.fuses = Config::fuses;
   t.tile[0] = cute::size<0>(Tiler{});
   t.tile[1] = cute::size<1>(Tiler{});
   t.tile[2] = cute::size<2>(Tiler{});

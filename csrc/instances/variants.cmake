@@ -34,8 +34,8 @@ endif()
 
 # The variants of a kernel, from first choice to last resort read backwards: for each type one that takes any modes, then
 # for the types of the flat set, in each layout one that takes any extents and one for whole tiles. Each is
-# "name type layout major_a major_b form".
-function(cute_py_variants kernel types variants)
+# "name type layout major_a major_b form config".
+function(cute_py_variants kernel config types variants)
   set(_flat f32)
   set(_flat_forms predicated whole)
   if(kernel STREQUAL "gemm_sm80")  # those for many modes take what is ragged, too
@@ -48,8 +48,18 @@ function(cute_py_variants kernel types variants)
     set(types f32)
   endif()
   set(_found "")
+  set(_sm90 "")
+  if(kernel STREQUAL "sgemm_sm80")
+    list(APPEND _found "${kernel}_narrow_f32 f32 any k k nested ${config}Narrow")
+    if(NOT CUTE_PY_KERNELS STREQUAL "minimal")
+      list(APPEND _found "${kernel}_narrow_f64 f64 any k k nested ${config}Narrow")
+    endif()
+  endif()
+  if(kernel STREQUAL "sgemm_1")  # the tutorial's, for people who read it
+    list(APPEND _found "${kernel}_gett_f32 f32 nt mn mn gett ${config}")
+  endif()
   foreach(_type IN LISTS types)
-    list(APPEND _found "${kernel}_nested_${_type} ${_type} any k k nested")
+    list(APPEND _found "${kernel}_nested_${_type} ${_type} any k k nested ${config}")
   endforeach()
   foreach(_type IN LISTS _flat)
     foreach(_layout IN LISTS CUTE_PY_LAYOUTS)
@@ -59,16 +69,19 @@ function(cute_py_variants kernel types variants)
       if(_type STREQUAL "i8" AND NOT _letters STREQUAL "tn")
         continue()  # ldmatrix cannot transpose 8 bits
       endif()
+      if(kernel STREQUAL "gemm_sm80" AND _type STREQUAL "f64")
+        list(APPEND _sm90 "${kernel}_${_letters}_f64_sm90 f64 ${_layout} whole ${config}OnSm90")
+      endif()
       foreach(_form IN LISTS _flat_forms)
         set(_suffix "")
         if(_form STREQUAL "predicated")
           set(_suffix "_predicated")
         endif()
-        list(APPEND _found "${kernel}_${_letters}_${_type}${_suffix} ${_type} ${_layout} ${_form}")
+        list(APPEND _found "${kernel}_${_letters}_${_type}${_suffix} ${_type} ${_layout} ${_form} ${config}")
       endforeach()
     endforeach()
   endforeach()
-  set(${variants} "${_found}" PARENT_SCOPE)
+  set(${variants} ${_found} ${_sm90} PARENT_SCOPE)
 endfunction()
 
 # entries of csrc/cpu

@@ -15,7 +15,8 @@ template <class T>
 struct Epilogue {
   T alpha;
   T beta;
-  bool in_place;  // D = alpha * acc + beta * D, all of the accumulator's type, and nothing more
+  bool is_plain;  // D = alpha * acc + beta * D, and nothing more
+  bool in_place;  // is_plain, and D has the accumulator's type
 
   bool reads_c;
   bool has_bias;
@@ -63,52 +64,103 @@ struct EpilogueOf {
   }
 };
 
-// Writes every element of the CTA's tile that lies inside shape, by the whole epilogue. The sums travel through shared
-// memory, some columns at a time, so that neighbouring threads write neighbouring rows and each has one row.
+// A part of the CTA's tile on its way to D through shared memory, some columns at a time, so that neighbouring threads
+// write neighbouring rows. Each thread has one row, and every Threads / TileM-th column.
 //
-// acc and coord are partitioned alike; coord holds coordinates in the whole matrix, of which `origin` is the tile's
-// first. Requires: no thread still needs the shared memory, or will after a barrier; Threads is a multiple of TileM.
+// Requires: no thread still needs the shared memory, or will after a barrier; Threads is a multiple of TileM.
+template <class Acc, int TileM, int TileN, int Threads, int SharedBytes>
+struct SumsInShared {
+  static constexpr int kPad = 16 / sizeof(Acc);  // so that the threads of a tensor core's tile write to different banks
+  static constexpr int kRoom = (SharedBytes - TileN * int(sizeof(std::int64_t))) / int((TileM + kPad) * sizeof(Acc));
+  static constexpr int kColumns = kRoom < TileN ? kRoom : TileN;
+  static constexpr int kStep = Threads / TileM;
+  static_assert(Threads % TileM == 0 && kColumns > 0);
+
+  std::int64_t* columns;  // (TileN), where each column of D is
+  Acc* sums;              // (TileM,kColumns)
+
+  CUTE_DEVICE explicit SumsInShared(void* shared)
+      : columns(static_cast<std::int64_t*>(shared)), sums(reinterpret_cast<Acc*>(columns + TileN)) {}
+
+  CUTE_DEVICE Acc& at(int row, int column) const { return sums[column * (TileM + kPad) + row]; }
+
+  // Calls write(first) for every chunk of columns, whose sums are in shared memory then. acc and coord are partitioned
+  // alike; coord holds coordinates in the whole matrix, of which (first_m,first_n) is the tile's first.
+  template <class Accumulators, class Coords, class Write>
+  CUTE_DEVICE void for_each_chunk(Accumulators const& acc, Coords const& coord, int first_m, int first_n,
+                                  Write const& write) const
+  {
+    CUTE_NO_UNROLL
+    for (int chunk = 0; chunk < TileN; chunk += kColumns) {
+      __syncthreads();  // all threads have read what was here before
+
+      CUTE_UNROLL
+      for (int i = 0; i < cute::size(acc); ++i) {
+        int const column = cute::get<1>(coord(i)) - first_n - chunk;
+        if (0 <= column && column < kColumns) {
+          at(cute::get<0>(coord(i)) - first_m, column) = acc(i);
+        }
+      }
+
+      __syncthreads();  // the sums of these columns, written by all threads, become visible to all threads
+
+      write(chunk);
+    }
+  }
+};
+
+// Writes every element of the CTA's tile that lies inside shape, by the whole epilogue.
 template <int TileM, int TileN, int Threads, int SharedBytes, class T, class AccEngine, class AccLayout,
           class CoordEngine, class CoordLayout, class Origin, class Shape>
 CUTE_DEVICE void store_fused(EpilogueOf<T> const& product, cute::Tensor<AccEngine, AccLayout> const& acc,
                              cute::Tensor<CoordEngine, CoordLayout> const& coord, Origin const& origin,
                              Shape const& shape, void* shared)
 {
-  using Acc = typename AccEngine::value_type;
-  constexpr int pad = 16 / sizeof(Acc);  // so that the threads of a tensor core's tile write to different banks
-  constexpr int room = SharedBytes / int((TileM + pad) * sizeof(Acc));
-  constexpr int columns = room < TileN ? room : TileN;
-  static_assert(Threads % TileM == 0 && columns > 0);
-  auto const at = [](int row, int column) { return column * (TileM + pad) + row; };
-  auto* const sums = static_cast<Acc*>(shared);                                                         // (TileM,columns)
+  using Sums = SumsInShared<typename AccEngine::value_type, TileM, TileN, Threads, SharedBytes>;
+  Sums const tile(shared);
+  auto const& e = product.e;
   int const first_m = cute::get<0>(origin);
   int const first_n = cute::get<1>(origin);
   int const row = threadIdx.x % TileM;
+  int const first_column = threadIdx.x / TileM;
+  int const rest = cute::get<1>(shape) - first_n;  // columns that exist from here on
   bool const row_exists = first_m + row < cute::get<0>(shape);
-  auto const at_m = product.e.m(row_exists ? first_m + row : 0);
+  auto const at_m = e.m(row_exists ? first_m + row : 0);
 
-  CUTE_NO_UNROLL
-  for (int chunk = 0; chunk < TileN; chunk += columns) {
-    __syncthreads();  // all threads have read what was here before
-
-    CUTE_UNROLL
-    for (int i = 0; i < cute::size(acc); ++i) {
-      int const column = cute::get<1>(coord(i)) - first_n - chunk;
-      if (0 <= column && column < columns) {
-        sums[at(cute::get<0>(coord(i)) - first_m, column)] = acc(i);
+  if (!e.is_plain) {
+    tile.for_each_chunk(acc, coord, first_m, first_n, [&](int chunk) {
+      CUTE_NO_UNROLL
+      for (int column = first_column; column < Sums::kColumns; column += Sums::kStep) {
+        if (row_exists && chunk + column < TileN && chunk + column < rest) {
+          product.finish(numeric::convert<T>(tile.at(row, column)), at_m, e.n(first_n + chunk + column));
+        }
       }
-    }
-
-    __syncthreads();  // the sums of these columns, written by all threads, become visible to all threads
-
-    CUTE_NO_UNROLL
-    for (int column = threadIdx.x / TileM; column < columns; column += Threads / TileM) {
-      int const n = first_n + chunk + column;
-      if (row_exists && chunk + column < TileN && n < cute::get<1>(shape)) {
-        product.finish(numeric::convert<T>(sums[at(row, column)]), at_m, product.e.n(n));
-      }
-    }
+    });
+    return;
   }
+
+  __syncthreads();  // no thread needs the shared memory any more
+
+  for (int i = threadIdx.x; i < TileN; i += Threads) {
+    tile.columns[i] = i < rest ? e.n(first_n + i).in[kEpilogueD] : 0;
+  }
+  tile.for_each_chunk(acc, coord, first_m, first_n, [&](int chunk) {
+    if (!row_exists) return;
+    int const end = cute::min(cute::min(int(Sums::kColumns), TileN - chunk), rest - chunk);
+    numeric::with_type<numeric::kWritableFrom<T>>(e.type[kEpilogueD], [&](auto const& sample) {
+      using D = std::decay_t<decltype(sample)>;
+      D* const d = static_cast<D*>(product.data[kEpilogueD]) + at_m.in[kEpilogueD];
+#ifdef __CUDACC__
+#pragma unroll 4
+#endif
+      for (int column = first_column; column < end; column += Sums::kStep) {
+        D& element = d[tile.columns[chunk + column]];
+        T const sum = numeric::convert<T>(tile.at(row, column));
+        T const x = e.reads_c ? numeric::axpby<T>(e.alpha, sum, e.beta, numeric::convert<T>(element)) : e.alpha * sum;
+        element = numeric::narrow<D>(x, false);
+      }
+    });
+  });
 }
 
 // Writes every element of the tile in place. beta == 0 does not read C.

@@ -92,14 +92,13 @@ void gemm_sm80(ProblemShape shape_MNK,
   CUTE_STATIC_ASSERT_V(size<1>(tBgB) == size<1>(tBsB));                                                 // CPY_N
   CUTE_STATIC_ASSERT_V(size<2>(tBgB) == size<2>(tBsB));                                                 // CPY_K
 
-  // Of an operand of any modes, each thread's rows are found here, once
-  auto const rows_a = gathered_rows(dA, tAcA(0,_,_,0), size<0>(shape_MK));
-  auto const rows_b = gathered_rows(dB, tBcB(0,_,_,0), size<0>(shape_NK));
-
   auto load_tile = [&](int k_tile, int pipe) {                                                          // gmem -> smem, asynchronous
     if constexpr (Config::nested) {
-      rows_a.template copy<typename Config::ZeroFill>(A + to.in[0], dA, tAcA(0,_,_,k_tile), size<1>(shape_MK), tAsA(0,_,_,pipe));
-      rows_b.template copy<typename Config::ZeroFill>(B + to.in[1], dB, tBcB(0,_,_,k_tile), size<1>(shape_NK), tBsB(0,_,_,pipe));
+      using ZeroFill = typename Config::ZeroFill;
+      auto const rows_a = gathered_rows(shared.offsets.rows_a, tAcA(0,_,_,0), get<0>(cA(0,0,0)));
+      auto const rows_b = gathered_rows(shared.offsets.rows_b, tBcB(0,_,_,0), get<0>(cB(0,0,0)));
+      rows_a.template copy<ZeroFill>(A + to.in[0], shared.offsets.steps_a, tAcA(0,_,_,k_tile), tAsA(0,_,_,pipe));
+      rows_b.template copy<ZeroFill>(B + to.in[1], shared.offsets.steps_b, tBcB(0,_,_,k_tile), tBsB(0,_,_,pipe));
     } else {
       copy(copy_a, tAgA(_,_,_,k_tile), tAsA(_,_,_,pipe));
       copy(copy_b, tBgB(_,_,_,k_tile), tBsB(_,_,_,pipe));
@@ -134,6 +133,14 @@ void gemm_sm80(ProblemShape shape_MNK,
   };
 
   clear(tCrC);
+
+  // Of operands of any modes, the offsets of rows and of the first steps of k
+  if constexpr (Config::nested) {
+    OffsetWriter<Config>{shared.offsets, dA, dB, size<1>(shape_MK)}.begin(get<0>(cA(0,0,0)), size<0>(shape_MK),
+                                                                          get<0>(cB(0,0,0)), size<0>(shape_NK));
+
+    __syncthreads();  // the offsets, found by all threads, become visible to all threads
+  }
 
   // Prologue: all stages but one on their way, the first k-block of the first tile in registers
   int const k_tile_max = size<3>(tAgA);
@@ -174,6 +181,9 @@ void gemm_sm80(ProblemShape shape_MNK,
       if constexpr (k_block == Int<0>{}) {
         int const k_tile_next = k_tile + Config::stages - 1;
         if (k_tile_next < k_tile_max) {
+          if constexpr (Config::nested) {
+            OffsetWriter<Config>{shared.offsets, dA, dB, size<1>(shape_MK)}.advance(k_tile_next);
+          }
           load_tile(k_tile_next, pipe_write);
         }
         cp_async_fence();  // one group per tile, empty at the end, so that the waits count tiles

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <type_traits>
 
 #include <cute/tensor.hpp>
@@ -62,49 +63,97 @@ CUTE_DEVICE int copying_thread(Stride const& stride, int thread)
   }
 }
 
-// The rows that a thread copies of an operand of any modes, found once: where each is, and whether it exists.
-template <int Rows>
-struct GatheredRows {
-  std::int64_t offset[Rows];
-  bool exists[Rows];
+// Offsets of the rows and of the steps of k of a CTA's tiles, in shared memory, where each is found by one thread for
+// all. What does not exist has the offset kNowhere. Steps are found kTilesAhead tiles at a time, for two such chunks in
+// turn, so that a chunk is written while the other is read.
+inline constexpr std::int64_t kNowhere = std::numeric_limits<std::int64_t>::min();
 
-  // coords (M',K') holds the coordinates of what the thread copies.
-  template <class Coords>
-  CUTE_DEVICE GatheredRows(NestedStride const& stride, Coords const& coords, int extent)
+template <class Config>
+struct OffsetWriter {
+  static constexpr int tile_m = cute::size<0>(typename Config::CtaTiler{});
+  static constexpr int tile_n = cute::size<1>(typename Config::CtaTiler{});
+  static constexpr int tile_k = cute::size<2>(typename Config::CtaTiler{});
+  static constexpr int chunk = Config::OffsetTables::chunk;
+  static_assert(chunk / tile_k >= Config::stages - 1, "the prologue reads the first chunk only");
+
+  typename Config::OffsetTables& tables;
+  NestedStride const& a;
+  NestedStride const& b;
+  int extent_k;
+
+  // The rows of the CTA's tiles of A and B, and the first two chunks of steps. Barriers make them visible.
+  CUTE_DEVICE void begin(int first_m, int extent_m, int first_n, int extent_n) const
   {
-    CUTE_UNROLL
-    for (int i = 0; i < Rows; ++i) {
-      int const row = cute::get<0>(coords(i, 0));
-      exists[i] = row < extent;
-      offset[i] = exists[i] ? stride.mn(row).in[0] : 0;
+    for (int i = threadIdx.x; i < tile_m + tile_n; i += Config::threads) {
+      if (i < tile_m) {
+        tables.rows_a[i] = first_m + i < extent_m ? a.mn(first_m + i).in[0] : kNowhere;
+      } else {
+        int const row = first_n + i - tile_m;
+        tables.rows_b[i - tile_m] = row < extent_n ? b.mn(row).in[0] : kNowhere;
+      }
+    }
+    write(0);
+    write(1);
+  }
+
+  // Before tile k_tile is loaded in the main loop: where a chunk begins, all threads have read the one before it, and its
+  // place is filled with the one after.
+  CUTE_DEVICE void advance(int k_tile) const
+  {
+    constexpr int tiles = chunk / tile_k;
+    if (k_tile % tiles == 0) {
+      write(k_tile / tiles + 1);
     }
   }
 
-  // Copies the elements of a tile, element by element, with an instruction that fills with zeros what does not exist. dst (M',K').
-  template <class ZeroFill, class T, class Coords, class Dst>
-  CUTE_DEVICE void copy(T const* data, NestedStride const& stride, Coords const& coords, int extent_k, Dst&& dst) const
+ private:
+  CUTE_DEVICE void write(int number) const
+  {
+    for (int i = threadIdx.x; i < 2 * chunk; i += Config::threads) {
+      int const at = i < chunk ? i : i - chunk;
+      int const step = number * chunk + at;
+      auto const& modes = i < chunk ? a.k : b.k;
+      auto& steps = i < chunk ? tables.steps_a : tables.steps_b;
+      steps[number % 2][at] = step < extent_k ? modes(step).in[0] : kNowhere;
+    }
+  }
+};
+
+// The rows that a thread copies of an operand of any modes.
+template <int Rows>
+struct GatheredRows {
+  std::int64_t offset[Rows];
+
+  // coords (M',K') holds the coordinates of what the thread copies, of which the tile's first row is `first`.
+  template <class Coords>
+  CUTE_DEVICE GatheredRows(std::int64_t const* rows, Coords const& coords, int first)
+  {
+    CUTE_UNROLL
+    for (int i = 0; i < Rows; ++i) offset[i] = rows[cute::get<0>(coords(i, 0)) - first];
+  }
+
+  // Copies the elements of a tile, element by element, with an instruction that fills with zeros what does not exist.
+  // dst (M',K').
+  template <class ZeroFill, int chunk, class T, class Coords, class Dst>
+  CUTE_DEVICE void copy(T const* data, std::int64_t const (&steps)[2][chunk], Coords const& coords, Dst&& dst) const
   {
     CUTE_UNROLL
     for (int j = 0; j < cute::size<1>(coords); ++j) {
-      int const step = cute::get<1>(coords(0, j));
-      bool const step_exists = step < extent_k;
-      std::int64_t const along_k = step_exists ? stride.k(step).in[0] : 0;
+      auto const step = static_cast<unsigned>(cute::get<1>(coords(0, j)));
+      std::int64_t const along_k = steps[step / chunk % 2][step % chunk];
       CUTE_UNROLL
       for (int i = 0; i < Rows; ++i) {
-        ZeroFill::copy(data[offset[i] + along_k], dst(i, j), exists[i] && step_exists);
+        bool const exists = along_k != kNowhere && offset[i] != kNowhere;
+        ZeroFill::copy(data[exists ? offset[i] + along_k : 0], dst(i, j), exists);
       }
     }
   }
 };
 
-template <class Stride, class Coords>
-CUTE_DEVICE auto gathered_rows(Stride const& stride, Coords const& coords, int extent)
+template <class Coords>
+CUTE_DEVICE auto gathered_rows(std::int64_t const* rows, Coords const& coords, int first)
 {
-  if constexpr (std::is_same_v<Stride, NestedStride>) {
-    return GatheredRows<decltype(cute::size<0>(coords))::value>(stride, coords, extent);
-  } else {
-    return 0;
-  }
+  return GatheredRows<decltype(cute::size<0>(coords))::value>(rows, coords, first);
 }
 
 }  // namespace cute_py::kernels

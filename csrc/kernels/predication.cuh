@@ -28,7 +28,8 @@ CUTE_DEVICE void round_factors(cute::Tensor<Engine, Layout>&& factors)
   if constexpr (std::is_same_v<typename Engine::value_type, cutlass::tfloat32_t>) {
     CUTE_UNROLL
     for (int i = 0; i < cute::size(factors); ++i) {
-      factors(i) = cutlass::tfloat32_t(static_cast<float>(factors(i)));
+      // Its bits are still those of a float32; converted to one, they would be cut off.
+      factors(i) = cutlass::tfloat32_t(reinterpret_cast<float const&>(factors(i)));
     }
   }
 }

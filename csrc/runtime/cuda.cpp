@@ -82,6 +82,14 @@ void copy_to_host(void* destination, void const* source, std::size_t bytes) {
   check(cudaMemcpy(destination, source, bytes, cudaMemcpyDeviceToHost), "copying from the GPU");
 }
 
+void* allocate_on(void* stream, std::size_t bytes) {
+  void* pointer = nullptr;
+  check(cudaMallocAsync(&pointer, bytes, static_cast<cudaStream_t>(stream)), "allocating GPU memory");
+  return pointer;
+}
+
+void release_on(void* stream, void* pointer) noexcept { cudaFreeAsync(pointer, static_cast<cudaStream_t>(stream)); }
+
 void synchronize(void* stream) {
   check(cudaStreamSynchronize(static_cast<cudaStream_t>(stream)), "running the kernel");
 }

@@ -40,4 +40,8 @@ void copy_to_device(void* destination, void const* source, std::size_t bytes);
 void copy_to_host(void* destination, void const* source, std::size_t bytes);
 void synchronize(void* stream);
 
+// Memory of the current device from when the stream gets there, and until it does again. Neither waits.
+void* allocate_on(void* stream, std::size_t bytes);
+void release_on(void* stream, void* pointer) noexcept;
+
 }  // namespace cute_py::runtime

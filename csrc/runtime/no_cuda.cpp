@@ -25,5 +25,7 @@ void release(void*) noexcept {}
 void copy_to_device(void*, void const*, std::size_t) { refuse(); }
 void copy_to_host(void*, void const*, std::size_t) { refuse(); }
 void synchronize(void*) { refuse(); }
+void* allocate_on(void*, std::size_t) { refuse(); }
+void release_on(void*, void*) noexcept {}
 
 }  // namespace cute_py::runtime

@@ -44,7 +44,7 @@ from cute_py._gemm import (
 from cute_py._kernel_map import KernelConfig, Load, Loads, Owner, Trace
 from cute_py._kernels import Kernel, Kernels, kernels
 from cute_py.banks import BankConflicts, SwizzleChoice, bank_conflicts, best_swizzle
-from cute_py.contraction import contract, einsum, inner, matmul, outer, tensordot
+from cute_py.contraction import contract, einsum, gett, inner, matmul, outer, tensordot
 from cute_py.devices import Device, cuda_available, devices
 from cute_py.emulator import EmulatorOptions
 from cute_py.epilogue import Epilogue
@@ -224,6 +224,7 @@ __all__ = [
     "gemm",
     "get",
     "get_num_threads",
+    "gett",
     "group",
     "hgemm_nn",
     "hgemm_nt",

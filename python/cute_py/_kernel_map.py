@@ -12,7 +12,7 @@ import numpy.typing as npt
 from cute_py import _core
 from cute_py._core import ComposedLayout, Layout
 from cute_py.atoms import CopyAtom, CopyTraits, MMAAtom, ValueType
-from cute_py.errors import OperandError
+from cute_py.errors import OperandError, UnsupportedProblemError
 from cute_py.tensor import Tensor, make_tensor
 from cute_py.tiled import TiledCopy, TiledMMA
 
@@ -114,7 +114,7 @@ class KernelConfig:
         if record is None:
             return None
         return cls(
-            cta_tiler=record["cta_tiler"],
+            cta_tiler=tuple(int(_core.size(extent)) for extent in record["cta_tiler"]),
             smem_layout_a=record["smem_a"],
             smem_layout_b=record["smem_b"],
             smem_offset_a=record["smem_offset_a"],
@@ -226,6 +226,7 @@ def _tiled_mma(record: dict[str, Any] | None) -> TiledMMA | None:
 # ---- Traces
 
 _SPACES = ("A", "B", "C", "shared")
+_TRACED = ("float32", "float16")
 _LIMIT = 50_000_000  # accesses; 2 GB of them
 
 ACCESS = np.dtype(
@@ -316,6 +317,11 @@ def trace(kernel: Any, extents: tuple[int, int, int], spaces: tuple[str, ...]) -
     b = _integers(rng, (n, k), factor, "C" if layout[1] == "n" else "F")
     c = np.zeros((m, n), result, order="F")
     mask = sum(1 << _SPACES.index(space) for space in set(spaces))
+    if factor not in _TRACED:
+        raise UnsupportedProblemError(
+            f"trace: {kernel.name} multiplies {factor}, and only variants for {' and '.join(_TRACED)} are traced; "
+            "those for other types have the same program"
+        )
     data = _trace.trace(kernel.name, (m, n, k), _operand(a), _operand(b), _operand(c), factor, result, mask, _LIMIT)
     if data is None:
         raise OperandError(

@@ -48,8 +48,8 @@ class Kernel(Drawable):
         True: A and B have the same type.
     conjugates
         Whether it can multiply by the conjugate of A or B.
-    modes
-        How many modes each of M, N and K may have; 1 is a GEMM.
+    modes, modes_m
+        How many modes each of N and K, and M, may have; 1 is a GEMM.
     tile
         (BLK_M, BLK_N, BLK_K) of a CTA, in elements; of a CPU kernel, the register tile and the block of K.
     threads
@@ -79,6 +79,7 @@ class Kernel(Drawable):
     one_type: bool
     conjugates: bool
     modes: int
+    modes_m: int
     tile: tuple[int, int, int]
     threads: int
     stages: int
@@ -136,6 +137,8 @@ class Kernel(Drawable):
         `Epilogue`, hands its sums to other threads of the block to be written. Raises OperandError for negative coordinates.
         """
         i, j = _coordinate("owner_of", "C", C)
+        if self.modes_m > self.modes:
+            raise UnsupportedProblemError(f"owner_of: a row of {self.name} has several coordinates")
         return self.config.owner_of(i, j)
 
     def loads_of(self, block: tuple[int, int], thread: int, k_tile: int) -> Loads:
@@ -149,6 +152,8 @@ class Kernel(Drawable):
             raise UnsupportedProblemError(
                 f"loads_of: what a thread of {self.name} copies depends on the operand's strides"
             )
+        if self.modes_m > self.modes:
+            raise UnsupportedProblemError(f"loads_of: a row of {self.name} has several coordinates")
         where = _coordinate("loads_of", "block", block)
         if not 0 <= thread < self.threads:
             raise OperandError(f"loads_of: thread must be 0 to {self.threads - 1}, not {thread}")
@@ -243,9 +248,7 @@ class Kernels(Mapping[str, Kernel]):
                 str(k.threads),
                 str(k.stages),
                 str(k.shared_bytes),
-                ("any modes, extents and strides" if k.modes > 1 else "any extents and strides")
-                if k.predicated
-                else f"whole tiles, {k.alignment_bytes}-byte aligned",
+                _taken(k),
             )
             for k in self.values()
         ]
@@ -275,6 +278,15 @@ def kernels() -> Kernels:
         fields = {key: value for key, value in entry.items() if key != "target"}
         variants.append(Kernel(**fields, targets=tuple(targets[entry["name"]])))
     return Kernels(variants)
+
+
+def _taken(kernel: Kernel) -> str:
+    """Return what a kernel takes, in words."""
+    if not kernel.predicated:
+        return f"whole tiles, {kernel.alignment_bytes}-byte aligned"
+    if kernel.modes > 1:
+        return "any modes, extents and strides"
+    return "any extents and strides" + (", two modes in M" if kernel.modes_m > 1 else "")
 
 
 def _coordinate(operation: str, argument: str, value: Any) -> tuple[int, int]:

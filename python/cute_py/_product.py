@@ -9,7 +9,7 @@ from cute_py._arrays import as_result, empty_result
 from cute_py.emulator import EmulatorOptions
 from cute_py.epilogue import Epilogue
 from cute_py.errors import OperandError
-from cute_py.explanation import Explanation
+from cute_py.explanation import Explanation, Step
 
 
 class Function(NamedTuple):
@@ -88,6 +88,5 @@ def explain_product(
 ) -> Explanation:
     """Say what `run_product` would do."""
     found = _core.explain(function, A, B, C, alpha, beta, kernel, device, stream, options)
-    found["operands"] = tuple(found["operands"])
-    found["rejected"] = tuple(found["rejected"])
+    found["steps"] = tuple(Step(**step) for step in found["steps"])
     return Explanation(function=function.name, **found)

@@ -20,7 +20,7 @@ from cute_py.epilogue import Epilogue
 from cute_py.errors import OperandError
 from cute_py.explanation import Explanation
 
-__all__ = ["contract", "einsum", "explain_contract", "inner", "matmul", "outer", "tensordot"]
+__all__ = ["contract", "einsum", "explain_contract", "gett", "inner", "matmul", "outer", "tensordot"]
 
 _HALVES = ("float16", "bfloat16")
 
@@ -115,6 +115,47 @@ def _rank(function: str, name: str, array: Any) -> int:
             )
         rank = len(shape)
     return int(rank)
+
+
+def gett(
+    A: Any,
+    B: Any,
+    C: Any = None,
+    *,
+    alpha: Any = 1.0,
+    beta: Any = 0.0,
+    kernel: str = "sgemm_1_gett_f32",
+    stream: Any = None,
+    device: str | None = None,
+    emulator: EmulatorOptions | None = None,
+) -> Any:
+    """C(m0,m1,n) = alpha * sum_k A(m0,m1,k) B(n,k) + beta * C(m0,m1,n): the contraction of the CuTe tutorial, in float32.
+
+    It runs the source of the first tutorial kernel, `sgemm_1`, with M = (M0,M1) as a nested CuTe shape, strides to match, and
+    tiles of ((64,2),128,8). Nothing else differs from a GEMM. `contract` is the general function; it takes any kernel.
+
+    Parameters
+    ----------
+    A, B, C
+        float32 arrays (M0,M1,K), (N,K) and (M0,M1,N) of any strides. A new C has its last mode as the fastest.
+    kernel
+        This one, or any other that `kernels` lists for float32.
+
+    The other parameters, what is returned and what is raised are as in `gemm`. Source: CUTLASS, examples/cute/tutorial,
+    the launcher gemm_gett.
+
+    >>> import cute_py, numpy as np
+    >>> A, B = np.ones((3, 2, 5), np.float32), np.ones((4, 5), np.float32)
+    >>> cute_py.gett(A, B, device="emulator")[:, :, 0]
+    array([[5., 5.],
+           [5., 5.],
+           [5., 5.]], dtype=float32)
+    """
+    for name, array, rank in (("A", A, 3), ("B", B, 2)):
+        if _rank("gett", name, array) != rank:
+            raise OperandError(f"gett takes A (M0,M1,K) and B (N,K), and {name} has rank {_rank('gett', name, array)}")
+    function = Function("gett", labels=("xyk", "nk", "xyn"))
+    return run_product(function, A, B, C, alpha, beta, kernel, device, stream, emulator, None)
 
 
 def matmul(

@@ -10,6 +10,34 @@ __all__ = ["Explanation"]
 
 
 @dataclass(frozen=True)
+class Step:
+    """One kernel of a product.
+
+    Attributes
+    ----------
+    what
+        What it does, in words.
+    kernel
+        The kernel variant that runs, or None if every candidate refuses.
+    modes
+        What it sees: for each of ``"M"``, ``"N"``, ``"K"`` and ``"L"`` the extents of its modes and their strides in A, B and
+        the result, None for one without them. Modes that follow one another in memory are one, those of one element are
+        dropped.
+    transposed
+        Whether C^T = B A^T is computed, as for a C whose unit stride is along n. The bits of a C of real numbers are the
+        same.
+    rejected
+        (variant, reason) for each candidate that cannot run.
+    """
+
+    what: str
+    kernel: str | None
+    modes: dict[str, tuple[Any, ...]]
+    transposed: bool
+    rejected: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
 class Explanation:
     """What `explain` found. Its string is the explanation in words.
 
@@ -23,25 +51,18 @@ class Explanation:
         What products are formed and summed in.
     operands
         A, B, C and what else there is, as ``name dtype shape:stride device``.
-    modes
-        What a kernel sees: for each of ``"M"``, ``"N"``, ``"K"`` and ``"L"`` the extents of its modes and their strides in A,
-        B and the result, None for one without them. Modes that follow one another in memory are one, those of one element
-        are dropped.
     target
         Where the call runs: ``"cuda"``, ``"cpu"`` or ``"emulator"``.
     device
         The processor: a GPU's name, ``"cpu"`` or ``"emulator"``.
     why
         Why there.
-    transposed
-        Whether C^T = B A^T is computed, as for a C whose unit stride is along n. The bits of a C of
-        real numbers are the same.
-    chosen
-        The kernel variant that runs, or None if every candidate refuses.
     bytes
         Bytes that have to move at least: every element of A, B and the result once, and those of C if beta is not 0.
-    rejected
-        (variant, reason) for each candidate that cannot run.
+    workspace_bytes
+        Memory for sums between the steps.
+    steps
+        The kernels, in order; mostly one.
     """
 
     function: str
@@ -51,14 +72,32 @@ class Explanation:
     l: int  # noqa: E741 - CuTe's name of the mode
     compute: str
     operands: tuple[str, ...]
-    modes: dict[str, tuple[Any, ...]]
     target: str
     device: str
     why: str
-    transposed: bool
-    chosen: str | None
     bytes: int
-    rejected: tuple[tuple[str, str], ...]
+    workspace_bytes: int
+    steps: tuple[Step, ...]
+
+    @property
+    def main(self) -> Step:
+        """The step that multiplies A by B."""
+        return next(step for step in self.steps if step.what.startswith("multiply"))
+
+    @property
+    def chosen(self) -> str | None:
+        """The kernel variant of the main step, or None if every candidate refuses."""
+        return self.main.kernel
+
+    @property
+    def transposed(self) -> bool:
+        """Of the main step."""
+        return self.main.transposed
+
+    @property
+    def rejected(self) -> tuple[tuple[str, str], ...]:
+        """Of the main step."""
+        return self.main.rejected
 
     @property
     def flops(self) -> int:
@@ -74,26 +113,37 @@ class Explanation:
         batch = f" L={self.l}" if self.l != 1 else ""
         lines = [f"{self.function}: M={self.m} N={self.n} K={self.k}{batch}"]
         lines += [f"  {operand}" for operand in self.operands]
-        if any(len(group[0]) > 1 for group in self.modes.values()):
-            lines.append(
-                "modes: " + "; ".join(_group_text(name, *group) for name, group in self.modes.items() if group[0])
-            )
         if self.compute != "float32":
             lines.append(f"compute: {self.compute}")
         lines.append(
             f"work: {self.flops} flops, {self.bytes} bytes at least, {self.arithmetic_intensity:.3g} flops/byte"
         )
         lines.append(f"target: {self.target} ({self.device}), because {self.why}")
-        if self.transposed:
-            lines.append("as: C^T = B A^T, the roles of A and B exchanged")
-        lines.append(f"kernel: {self.chosen or 'none fits'}")
-        by_reason: dict[str, list[str]] = {}
-        for name, reason in self.rejected:
-            by_reason.setdefault(reason, []).append(name)
-        for reason, names in by_reason.items():
-            others = f" and {len(names) - 1} other{'s' if len(names) > 2 else ''}" if len(names) > 1 else ""
-            lines.append(f"  not {names[-1]}{others}: {reason}")
+        if self.workspace_bytes:
+            lines.append(f"workspace: {self.workspace_bytes} bytes")
+        for number, step in enumerate(self.steps, 1):
+            if len(self.steps) > 1:
+                lines.append(f"step {number}: {step.what}")
+            if any(len(group[0]) > 1 for group in step.modes.values()):
+                groups = (_group_text(name, *group) for name, group in step.modes.items() if group[0])
+                lines.append("modes: " + "; ".join(groups))
+            if step.transposed:
+                lines.append("as: C^T = B A^T, the roles of A and B exchanged")
+            lines.append(f"kernel: {step.kernel or 'none fits'}")
+            if step is self.main:
+                lines += _reasons(step.rejected)
         return "\n".join(lines)
+
+
+def _reasons(rejected: tuple[tuple[str, str], ...]) -> list[str]:
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in rejected:
+        by_reason.setdefault(reason, []).append(name)
+    lines = []
+    for reason, names in by_reason.items():
+        others = f" and {len(names) - 1} other{'s' if len(names) > 2 else ''}" if len(names) > 1 else ""
+        lines.append(f"  not {names[-1]}{others}: {reason}")
+    return lines
 
 
 def _group_text(name: str, extents: tuple[int, ...], *strides: tuple[int, ...] | None) -> str:

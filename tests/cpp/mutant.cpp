@@ -37,7 +37,7 @@ bool is_right(EmulatorOptions const& options) {
   problem.c = problem.d;
   Execution execution;
   execution.emulator = options;
-  instances::launch<Config>(kernels::KERNEL<Config, instances::ProblemShape, typename Config::StrideA,
+  instances::launch<Config>(kernels::KERNEL<Config, typename Config::ProblemShape, typename Config::StrideA,
                                             typename Config::StrideB, typename Config::StrideC>,
                             problem, execution);
 
