@@ -78,8 +78,8 @@ def check_random(rng: np.random.Generator, factor: str, target: str, kernel: str
 @pytest.mark.parametrize("target", ["cpu", "emulator", pytest.param("cuda", marks=pytest.mark.gpu)])
 @pytest.mark.parametrize("factor", TYPES)
 def test_random_contractions_are_exact(factor: str, target: str) -> None:
-    """20,000 in CI: 1,700 of each type on the CPU, 1,200 in the emulator."""
-    count = {"cpu": 1700, "emulator": 1200, "cuda": 1000}[target] if os.environ.get("CI") else 150
+    """In CI 20,300: of each type 2,500 on the CPU and 400 in the emulator."""
+    count = {"cpu": 2500, "emulator": 400, "cuda": 1000}[target] if os.environ.get("CI") else 60
     rng = np.random.default_rng([20261120, TYPES.index(factor), len(target)])
     for _ in range(count):
         check_random(rng, factor, target)
@@ -94,7 +94,15 @@ def test_every_kernel_for_any_modes_contracts(kernel: str, rng: np.random.Genera
     dtype = numpy_type(variant.factors[-1])
     A, B = draw(rng, (3, 50, 2, 7), dtype, exact=True), draw(rng, (7, 3, 45, 2), dtype, exact=True)
     for subscripts in ("lmpk,klnp->lnm", "lmpk,klnp->mln", "lmpk,klnp->mn"):
-        C = cute_py.contract(subscripts, A, B, kernel=kernel, device="emulator", compute=variant.compute)
+        C = cute_py.contract(
+            subscripts,
+            A,
+            B,
+            kernel=kernel,
+            device="emulator",
+            compute=variant.compute,
+            out_dtype="float32" if "float32" in variant.results else None,
+        )
         wide = [x.astype(np.complex128 if dtype.kind == "c" else np.float64) for x in (A, B)]
         np.testing.assert_array_equal(C.astype(wide[0].dtype), np.einsum(subscripts, *wide))
 
@@ -122,7 +130,7 @@ def test_gett_is_the_tutorials(target: str, rng: np.random.Generator) -> None:
     assert explanation.chosen == "sgemm_1_gett_f32"
     with pytest.raises(OperandError, match="B has rank 3"):
         cute_py.gett(A, A)
-    many = draw(rng, (2, 6, 8, 5))[:, ::2, ::2]
+    many = draw(rng, (4, 6, 8, 5))[::2, ::2, ::2]
     with pytest.raises(UnsupportedProblemError, match="more than two modes in M"):
         cute_py.contract("abck,nk->abcn", many, draw(rng, (6, 5)), kernel="sgemm_1_gett_f32", device="emulator")
     with pytest.raises(UnsupportedProblemError, match="writes alpha"):
@@ -311,10 +319,10 @@ def test_tensordot_inner_and_outer(rng: np.random.Generator) -> None:
 
 
 def test_own_indices_are_summed_first(rng: np.random.Generator) -> None:
-    A, B = draw(rng, (40, 50, 60)), draw(rng, (50, 70))
+    A, B = draw(rng, (20, 9, 15)), draw(rng, (9, 70))
     explanation = cute_py.explain("ijk,jn->jn", A, B)
     assert [step.what for step in explanation.steps] == ["sum A over its own indices", "multiply"]
-    assert explanation.workspace_bytes >= 200
+    assert explanation.workspace_bytes >= 36
     for subscripts in ("ijk,jn->jn", "ijk,jn->n", "ijk,jn->kn", "ijk,jn->", "ijk,jn->ijn"):
         check_contract(subscripts, cute_py.contract(subscripts, A, B), A, B)
         check_contract(subscripts, cute_py.contract(subscripts, A, B, device="emulator"), A, B)

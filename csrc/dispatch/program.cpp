@@ -101,10 +101,14 @@ class Planner {
   void sum_first(Problem& p, Array& x, Modes const& mn, Array const& other, Place& place, char const* what) {
     bool const is_a = &x == &p.a;
     std::int64_t lone = 1;
+    std::int64_t others = (is_a ? p.n : p.m).size();  // how often each element of x would be multiplied
     for (int i = 0; i < p.k.rank; ++i) {
-      if (other.stride[1][i] == 0) lone *= p.k.extent[i];
+      if (other.stride[1][i] == 0) {
+        lone *= p.k.extent[i];
+      } else if (x.stride[1][i] == 0) {
+        others *= p.k.extent[i];
+      }
     }
-    auto const others = (is_a ? p.n : p.m).size();
     if (lone < 2 || others < 2) return;
     if (mn.rank + p.k.rank + p.l.rank > kMaxModes) return;
 

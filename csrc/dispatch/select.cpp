@@ -61,14 +61,11 @@ bool fits_without_epilogue(Traits const& t, Problem const& p) {
   return true;
 }
 
-// How much work the tiles of an entry make of a problem, also where they reach past its edges: elements of C that the
-// fullest multiprocessor computes.
-double tiled_work(Traits const& t, Problem const& p, DeviceInfo const& device) {
+// How much work the tiles of an entry make of a problem, also where they reach past its edges: elements of C.
+double tiled_work(Traits const& t, Problem const& p) {
   if (!runs_gpu_code(t)) return 0;
-  auto const tiles = [](Modes const& modes, int tile) { return (modes.size() + tile - 1) / tile; };
-  auto const count = static_cast<double>(tiles(p.m, t.tile[0])) * static_cast<double>(tiles(p.n, t.tile[1])) *
-                     static_cast<double>(p.l.size());
-  return std::max(count, static_cast<double>(device.multiprocessors)) * t.tile[0] * t.tile[1];
+  auto const tiles = [](Modes const& modes, int tile) { return static_cast<double>((modes.size() + tile - 1) / tile); };
+  return tiles(p.m, t.tile[0]) * t.tile[0] * tiles(p.n, t.tile[1]) * t.tile[1];
 }
 
 // An entry that an earlier one in the table replaces only if it makes so much less work of a problem.
@@ -92,7 +89,7 @@ Entry const* best_entry(Problem const& problem, Target target, DeviceInfo const&
     if (traits.target != target || traits.compute != problem.compute || !matches(traits, name)) continue;
     int const mismatched = runs_gpu_code(traits) ? mismatched_majors(traits, problem) : 0;
     if (found != nullptr && mismatched > best) continue;
-    double const work = tiled_work(traits, problem, device);
+    double const work = tiled_work(traits, problem);
     if (found != nullptr && mismatched == best && work * kWorthwhile >= least) continue;
     if (refusals(traits, problem, device) != kNone) continue;
     found = entry;

@@ -16,7 +16,7 @@ inline constexpr int kWarp = 32;
 
 // The thread and the value of each element of a factor, from the layout (thread,value) -> element.
 template <class LayoutTV, int elements>
-auto holders() {
+constexpr auto holders() {
   constexpr int values = cute::size<1>(LayoutTV{});
   std::array<std::uint16_t, elements> holder{};
   for (int t = 0; t < kWarp; ++t) {
@@ -37,8 +37,8 @@ void warp_mma(D& d, A const& a, B const& b, C const& c) {
   constexpr int values_b = cute::size<1>(typename Traits::BLayout{});
   using Sum = typename Traits::ValTypeC;
   static_assert((values_a + values_b) * sizeof(Sum) * kWarp <= kWarpBufferBytes);
-  static auto const holder_a = holders<typename Traits::ALayout, m * k>();
-  static auto const holder_b = holders<typename Traits::BLayout, n * k>();
+  static constexpr auto holder_a = holders<typename Traits::ALayout, m * k>();
+  static constexpr auto holder_b = holders<typename Traits::BLayout, n * k>();
 
   auto const lane = static_cast<int>(thread_index().x) % kWarp;
   auto* const all_a = static_cast<Sum*>(warp_buffer());
