@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -440,3 +441,97 @@ def test_batch_invariance(target: str, factor: str, rng: np.random.Generator) ->
         np.testing.assert_array_equal(cute_py.gemm(A[:50], B[:columns], **options), whole[:50, :columns])
     stacked = cute_py.matmul(A[None, :60].repeat(3, 0), B.T, **options)
     np.testing.assert_array_equal(stacked, np.broadcast_to(whole[:60], stacked.shape))
+
+
+def test_a_plan_runs_with_other_arrays(rng: np.random.Generator) -> None:
+    A, B = draw(rng, (7, 6, 5), exact=True), draw(rng, (4, 5), exact=True)
+    for target in ("cpu", "emulator"):
+        plan = cute_py.plan_contract("abk,ck->abc", A, B, device=target, alpha=2)
+        assert plan.explain().target == target
+        assert plan.workspace_bytes == 0
+        out = np.zeros((7, 6, 4), np.float32)
+        for _ in range(3):
+            X, Y = draw(rng, A.shape, exact=True), draw(rng, B.shape, exact=True)
+            expected = 2 * np.einsum("abk,ck->abc", X, Y)
+            np.testing.assert_array_equal(plan(X, Y), expected)
+            assert plan(X, Y, out=out) is out
+            np.testing.assert_array_equal(out, expected)
+        for wrong in (A[:6], A.astype("f8"), np.asfortranarray(A), A[:, :, ::-1]):
+            with pytest.raises(OperandError, match=r"(?s)not laid out like those of the plan.*next: make a plan"):
+                plan(wrong, B)
+    C = draw(rng, (7, 7), exact=True)
+    plan = cute_py.plan_gemm(A[:, 0], A[:, 1], C, beta=-1)
+    expected = A[:, 0] @ A[:, 1].T - C
+    assert plan(A[:, 0], A[:, 1], C) is C
+    np.testing.assert_array_equal(C, expected)
+    with pytest.raises(OperandError, match="no C was given"):
+        plan(A[:, 0], A[:, 1])
+    own = cute_py.plan_contract("ijk,jn->jn", draw(rng, (20, 9, 15)), draw(rng, (9, 70)))
+    assert own.workspace_bytes > 0
+    assert "cpu" in repr(own)
+
+
+def test_a_plan_is_used_by_eight_threads(rng: np.random.Generator) -> None:
+    A, B = draw(rng, (8, 60, 50), exact=True), draw(rng, (8, 40, 50), exact=True)
+    plan = cute_py.plan_gemm(A[0], B[0])
+    own = cute_py.plan_contract("ij,jk->k", A[0], B[0].T)
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(20):
+            results = list(pool.map(plan, A, B))
+            sums = list(pool.map(own, A, [b.T for b in B]))
+            for a, b, c, s in zip(A, B, results, sums, strict=True):
+                np.testing.assert_array_equal(c, a @ b.T)
+                np.testing.assert_array_equal(s, (a @ b.T).sum(0))
+
+
+@pytest.mark.gpu
+def test_a_plan_is_used_on_four_streams_and_in_a_graph(rng: np.random.Generator) -> None:
+    cupy = pytest.importorskip("cupy")
+    A, B = (cupy.asarray(draw(rng, shape, exact=True)) for shape in ((64, 6000), (48, 6000)))
+    plan = cute_py.plan_gemm(A, B)
+    assert plan.workspace_bytes > 0  # a long K is computed in parts
+    expected = (A @ B.T).get()
+    streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(4)]
+    outs = [cupy.zeros((64, 48), cupy.float32) for _ in streams]
+    cupy.cuda.Device().synchronize()
+    for _ in range(10):
+        for stream, out in zip(streams, outs, strict=True):
+            plan(A, B, out=out, stream=stream)
+    for stream, out in zip(streams, outs, strict=True):
+        stream.synchronize()
+        np.testing.assert_array_equal(out.get(), expected)
+    workspace = cupy.empty(plan.workspace_bytes, cupy.int8)
+    stream = cupy.cuda.Stream(non_blocking=True)
+    out = cupy.zeros((64, 48), cupy.float32)
+    cupy.cuda.Device().synchronize()
+    with stream:
+        stream.begin_capture()
+        plan(A, B, out=out, stream=stream, workspace=workspace)
+        graph = stream.end_capture()
+    assert not out.any()
+    graph.launch(stream)
+    stream.synchronize()
+    np.testing.assert_array_equal(out.get(), expected)
+    with pytest.raises(OperandError, match="workspace is a dense array"):
+        plan(A, B, out=out, workspace=workspace[:-256])
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("factor", ["float32", "float16", "float64", "complex64"])
+def test_parts_of_k_are_added_in_one_order(factor: str, rng: np.random.Generator) -> None:
+    cupy = pytest.importorskip("cupy")
+    for k in (4096, 5000, 100_003):
+        A, B = (draw(rng, (rows, k), numpy_type(factor)) for rows in (70, 50))
+        X, Y, C = cupy.asarray(A), cupy.asarray(B), cupy.zeros((70, 50), factor)
+        steps = [step.what for step in cute_py.explain(X, Y, C).steps]
+        assert steps[0] == "multiply parts of K"
+        assert steps[-1] == "add the parts"
+        bias = cupy.asarray(draw(rng, (50,), np.float64 if factor == "float64" else np.float32))
+        cute_py.gemm(X, Y, C)
+        first = C.get()
+        check_contract("mk,nk->mn", first, A, B)
+        cute_py.gemm(X, Y, C)
+        np.testing.assert_array_equal(C.get(), first)
+        if factor == "float32":
+            with_bias = cute_py.gemm(X, Y, epilogue=Epilogue(bias=bias, activation="relu")).get()
+            np.testing.assert_allclose(with_bias, np.maximum(first + bias.get(), 0), rtol=1e-5)

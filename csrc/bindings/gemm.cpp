@@ -10,6 +10,7 @@
 
 #include "bindings/arguments.hpp"
 #include "bindings/arrays.hpp"
+#include "bindings/call.hpp"
 #include "bindings/location.hpp"
 #include "bindings/product.hpp"
 #include "bindings/runner.hpp"
@@ -23,36 +24,6 @@
 
 namespace cute_py::bindings {
 namespace {
-
-[[noreturn]] void throw_unsupported(Call const& call, Problem const& problem, Location const& place,
-                                    std::string const& operands) {
-  std::string text = call.function + ": no kernel called '" + std::string(call.kernel) +
-                     "' takes this problem on the target " + name_of(place.target) + operands;
-  for (auto const& [entry, refused] :
-       dispatch::candidates(problem, place.target, device_of(place), call.kernel, instances::registry())) {
-    text += std::string("\n  ") + entry->traits.name + ": " +
-            dispatch::describe(refused, entry->traits, problem, device_of(place));
-  }
-  if (call.kernel != "auto" && place.target != Target::cpu) {
-    text +=
-        "\n  next: kernel='auto' chooses one that fits; a kernel's name without its suffix lets all of its variants "
-        "run";
-  } else {
-    text += "\n  next: other types or a smaller problem";
-    if (place.target != Target::cpu) text += "; a build with CUTE_PY_KERNELS=full has more variants";
-  }
-  throw UnsupportedProblemError(text);
-}
-
-dispatch::Program plan(Product const& product, Problem const& problem, Location const& place) {
-  Call const& call = product.call();
-  auto program =
-      dispatch::make_program(problem, place.target, device_of(place), call.kernel, instances::registry());
-  for (dispatch::Step const& step : program.steps) {
-    if (step.entry == nullptr) throw_unsupported(call, step.problem, place, product.operands_text());
-  }
-  return program;
-}
 
 // Host arrays on a GPU: each travels there, and the result comes back.
 class Staged {
@@ -127,12 +98,12 @@ py::object run(Call& call, py::handle allocate) {
     runtime::DeviceGuard guard(place.ordinal);
     Staged staged(problem);
     staged.copy_in();
-    run_program(plan(product, staged.problem(), place), pointers_of(staged.problem()), place, call.execution);
+    run_program(plan_product(product, staged.problem(), place), pointers_of(staged.problem()), place, call.execution);
     runtime::synchronize(nullptr);
     staged.copy_back();
     return product.result();
   }
-  auto const program = plan(product, problem, place);
+  auto const program = plan_product(product, problem, place);
   if (place.target == Target::cuda) {
     runtime::DeviceGuard guard(place.ordinal);
     call.execution.stream = reinterpret_cast<void*>(*product.stream());
@@ -213,55 +184,6 @@ py::dict explain(Call const& call) {
   return d;
 }
 
-// Threads that a call on host arrays may use. Guarded by the GIL.
-int& host_threads() {
-  static int threads = runtime::host_processors();
-  return threads;
-}
-
-// A function of the front end as (name, layout, factors, labels): what it is called, the strides and the type that it
-// insists on ("" for any), and a letter for each mode of A, B and D (None for a GEMM).
-void read_function(Call& call, py::tuple const& function) {
-  call.function = function[0].cast<std::string>();
-  call.layout = text_argument("layout", function[1]);
-  call.factors = text_argument("factors", function[2]);
-  if (!function[3].is_none()) {
-    auto const labels = function[3].cast<py::tuple>();
-    call.labels = Labels{labels[0].cast<std::string>(), labels[1].cast<std::string>(), labels[2].cast<std::string>()};
-  }
-}
-
-// None, or (out, compute, out_dtype, conj_a, conj_b, epilogue, batch_invariant).
-void read_options(Call& call, py::handle options) {
-  if (options.is_none()) {
-    call.out = py::none();
-    return;
-  }
-  auto const values = py::reinterpret_borrow<py::tuple>(options);
-  call.out = values[0];
-  call.compute = optional_text_argument("compute", values[1]);
-  call.out_dtype = optional_text_argument("out_dtype", values[2]);
-  call.conj_a = flag_argument("conj_a", values[3]);
-  call.conj_b = flag_argument("conj_b", values[4]);
-  call.epilogue = values[5];
-  call.batch_invariant = flag_argument("batch_invariant", values[6]);
-}
-
-Call make_call(py::tuple const& function, py::handle a, py::handle b, py::handle c, py::handle kernel,
-               py::handle device, py::handle stream, py::handle options) {
-  Call call{};
-  read_function(call, function);
-  call.a = a;
-  call.b = b;
-  call.c = c;
-  call.kernel = text_argument("kernel", kernel);
-  call.device = optional_text_argument("device", device);
-  call.stream = stream_argument(stream);
-  call.execution.host_threads = host_threads();
-  read_options(call, options);
-  return call;
-}
-
 }  // namespace
 
 void register_gemm(py::module_& module) {
@@ -272,10 +194,7 @@ void register_gemm(py::module_& module) {
       [](py::handle allocate, py::tuple const& function, py::handle a, py::handle b, py::handle c, py::handle alpha,
          py::handle beta, py::handle kernel, py::handle device, py::handle stream, py::handle emulator,
          py::handle options) {
-        Call call = make_call(function, a, b, c, kernel, device, stream, options);
-        call.alpha = alpha;
-        call.beta = beta;
-        call.execution.emulator = emulator_argument(emulator);
+        Call call = make_call(function, a, b, c, alpha, beta, kernel, device, stream, emulator, options);
         return run(call, allocate);
       },
       py::arg("allocate"), py::arg("function"), py::arg("A"), py::arg("B"), py::arg("C"), py::arg("alpha"),
@@ -285,10 +204,7 @@ void register_gemm(py::module_& module) {
       "explain",
       [](py::tuple const& function, py::handle a, py::handle b, py::handle c, py::handle alpha, py::handle beta,
          py::handle kernel, py::handle device, py::handle stream, py::handle options) {
-        Call call = make_call(function, a, b, c, kernel, device, stream, options);
-        call.alpha = alpha;
-        call.beta = beta;
-        return explain(call);
+        return explain(make_call(function, a, b, c, alpha, beta, kernel, device, stream, py::none(), options));
       },
       py::arg("function"), py::arg("A"), py::arg("B"), py::arg("C"), py::arg("alpha"), py::arg("beta"),
       py::arg("kernel"), py::arg("device"), py::arg("stream"), py::arg("options"));

@@ -6,6 +6,7 @@
 #include "bindings/gemm.hpp"
 #include "bindings/kernels.hpp"
 #include "bindings/layouts.hpp"
+#include "bindings/plan.hpp"
 
 PYBIND11_MODULE(_core, module) {
   using namespace cute_py::bindings;
@@ -14,6 +15,7 @@ PYBIND11_MODULE(_core, module) {
   register_kernels(module);
   register_buffer(module);
   register_gemm(module);
+  register_plan(module);
   register_layouts(module);
   register_catalogue(module);
 }

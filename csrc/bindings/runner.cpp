@@ -82,8 +82,8 @@ std::array<void*, dispatch::kSources> pointers_of(Problem const& p) {
   return {p.a.data, p.b.data, p.c.data, p.d.data, p.epilogue.bias.data, p.epilogue.residual.data, nullptr, nullptr};
 }
 
-void run_program(dispatch::Program const& program, std::array<void*, dispatch::kSources> base,
-                 Location const& location, Execution const& execution, void* workspace) {
+void run_program(dispatch::Program const& program, std::array<void*, dispatch::kSources> base, Location const& location,
+                 Execution const& execution, void* workspace) {
   std::optional<Workspace> own;
   if (workspace == nullptr && program.workspace_bytes > 0) {
     own.emplace(program.workspace_bytes, location, execution.stream);

@@ -74,17 +74,17 @@ template <class T, Major major, int TileK>
 struct TensorOpSmem {
   static constexpr int vector = log2_of(16 / sizeof(T));
   static constexpr int row = log2_of(TileK * sizeof(T) / 16);
-  using Atom =
-      decltype(cute::composition(cute::Swizzle<row, vector, 3>{},
-                                 cute::Layout<cute::Shape<cute::_8, cute::Int<TileK>>, cute::Stride<cute::Int<TileK>, cute::_1>>{}));
+  using Atom = decltype(cute::composition(
+      cute::Swizzle<row, vector, 3>{},
+      cute::Layout<cute::Shape<cute::_8, cute::Int<TileK>>, cute::Stride<cute::Int<TileK>, cute::_1>>{}));
   using Read = cute::Copy_Atom<cute::SM75_U32x4_LDSM_N, T>;
 };
 
 // mn-major: columns of 64 elements of 16 bits, read by ldmatrix, which transposes them.
 template <class T, int TileK>
 struct TensorOpSmem<T, Major::mn, TileK> {
-  using Atom = decltype(cute::composition(cute::Swizzle<3, 3, 3>{},
-                                          cute::Layout<cute::Shape<cute::_64, cute::_8>, cute::Stride<cute::_1, cute::_64>>{}));
+  using Atom = decltype(cute::composition(
+      cute::Swizzle<3, 3, 3>{}, cute::Layout<cute::Shape<cute::_64, cute::_8>, cute::Stride<cute::_1, cute::_64>>{}));
   using Read = cute::Copy_Atom<cute::SM75_U16x8_LDSM_T, T>;
 };
 
@@ -92,22 +92,22 @@ struct TensorOpSmem<T, Major::mn, TileK> {
 // groups of 8 elements.
 template <int TileK>
 struct TensorOpSmem<cutlass::tfloat32_t, Major::mn, TileK> {
-  using Atom = decltype(cute::composition(cute::Swizzle<2, 3, 2>{},
-                                          cute::Layout<cute::Shape<cute::_32, cute::_8>, cute::Stride<cute::_1, cute::_32>>{}));
+  using Atom = decltype(cute::composition(
+      cute::Swizzle<2, 3, 2>{}, cute::Layout<cute::Shape<cute::_32, cute::_8>, cute::Stride<cute::_1, cute::_32>>{}));
   using Read = cute::Copy_Atom<cute::UniversalCopy<cutlass::tfloat32_t>, cutlass::tfloat32_t>;
 };
 
 // Of doubles, half a warp reads 4 rows and 4 steps of k at a time: rows, or steps of k, swap groups of 4 elements.
 template <int TileK>
 struct TensorOpSmem<double, Major::k, TileK> {
-  using Atom = decltype(cute::composition(cute::Swizzle<2, 2, 2>{},
-                                          cute::Layout<cute::Shape<cute::_8, cute::_16>, cute::Stride<cute::_16, cute::_1>>{}));
+  using Atom = decltype(cute::composition(
+      cute::Swizzle<2, 2, 2>{}, cute::Layout<cute::Shape<cute::_8, cute::_16>, cute::Stride<cute::_16, cute::_1>>{}));
   using Read = cute::Copy_Atom<cute::UniversalCopy<double>, double>;
 };
 template <int TileK>
 struct TensorOpSmem<double, Major::mn, TileK> {
-  using Atom = decltype(cute::composition(cute::Swizzle<2, 2, 2>{},
-                                          cute::Layout<cute::Shape<cute::_16, cute::_8>, cute::Stride<cute::_1, cute::_16>>{}));
+  using Atom = decltype(cute::composition(
+      cute::Swizzle<2, 2, 2>{}, cute::Layout<cute::Shape<cute::_16, cute::_8>, cute::Stride<cute::_1, cute::_16>>{}));
   using Read = cute::Copy_Atom<cute::UniversalCopy<double>, double>;
 };
 
@@ -143,8 +143,8 @@ struct GemmSm80 {
   using CtaTiler = typename Op::CtaTiler;  // (BLK_M,BLK_N,BLK_K)
   static constexpr int tile_k = cute::size<2>(CtaTiler{});
 
-  using TiledMma = decltype(cute::make_tiled_mma(typename Op::Atom{}, cute::Layout<typename Op::Warps>{},
-                                                 typename Op::MmaTile{}));
+  using TiledMma =
+      decltype(cute::make_tiled_mma(typename Op::Atom{}, cute::Layout<typename Op::Warps>{}, typename Op::MmaTile{}));
   static constexpr int threads = decltype(cute::size(TiledMma{}))::value;
   static constexpr int stages = Op::stages;
 
@@ -164,7 +164,8 @@ struct GemmSm80 {
                                    cute::Layout<cute::Shape<cute::_1, cute::Int<vector>>>{});
     } else {
       constexpr int along = cute::min(BLK_MN::value / vector, threads / 8);
-      return cute::make_tiled_copy(VectorAtom{}, cute::Layout<cute::Shape<cute::Int<along>, cute::Int<threads / along>>>{},
+      return cute::make_tiled_copy(VectorAtom{},
+                                   cute::Layout<cute::Shape<cute::Int<along>, cute::Int<threads / along>>>{},
                                    cute::Layout<cute::Shape<cute::Int<vector>, cute::_1>>{});
     }
   }
@@ -177,14 +178,15 @@ struct GemmSm80 {
 
   using SmemA = TensorOpSmem<T, major_a, tile_k>;
   using SmemB = TensorOpSmem<T, major_b, tile_k>;
-  using SmemLayoutA =
-      decltype(cute::tile_to_shape(typename SmemA::Atom{}, cute::Shape<BlkM, BlkK, cute::Int<stages>>{}));  // (m,k,pipe)
-  using SmemLayoutB =
-      decltype(cute::tile_to_shape(typename SmemB::Atom{}, cute::Shape<BlkN, BlkK, cute::Int<stages>>{}));  // (n,k,pipe)
+  using SmemLayoutA = decltype(cute::tile_to_shape(typename SmemA::Atom{},
+                                                   cute::Shape<BlkM, BlkK, cute::Int<stages>>{}));  // (m,k,pipe)
+  using SmemLayoutB = decltype(cute::tile_to_shape(typename SmemB::Atom{},
+                                                   cute::Shape<BlkN, BlkK, cute::Int<stages>>{}));  // (n,k,pipe)
   using ReadA = typename SmemA::Read;
   using ReadB = typename SmemB::Read;
 
-  using OffsetTables = cute::conditional_t<nested, OffsetTablesOf<BlkM::value, BlkN::value, BlkK::value>, NoOffsetTables>;
+  using OffsetTables =
+      cute::conditional_t<nested, OffsetTablesOf<BlkM::value, BlkN::value, BlkK::value>, NoOffsetTables>;
   struct SharedStorage {
     alignas(128) T a[cute::cosize_v<SmemLayoutA>];
     alignas(128) T b[cute::cosize_v<SmemLayoutB>];

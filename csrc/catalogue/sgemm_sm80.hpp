@@ -53,9 +53,10 @@ struct SgemmSm80 : OperandTypes<T, major_a, major_b, form, false> {
   using SmemLayoutA = StagedSmemLayout<major_a, typename Tile::M>;  // (m,k,pipe) -> element
   using SmemLayoutB = StagedSmemLayout<major_b, typename Tile::N>;  // (n,k,pipe) -> element
 
-  using OffsetTables = cute::conditional_t<form == Form::nested,
-                                           OffsetTablesOf<cute::size<0>(CtaTiler{}), cute::size<1>(CtaTiler{}), TileK::value>,
-                                           NoOffsetTables>;
+  using OffsetTables =
+      cute::conditional_t<form == Form::nested,
+                          OffsetTablesOf<cute::size<0>(CtaTiler{}), cute::size<1>(CtaTiler{}), TileK::value>,
+                          NoOffsetTables>;
   struct SharedStorage {
     alignas(16) T a[cute::cosize_v<SmemLayoutA>];
     alignas(16) T b[cute::cosize_v<SmemLayoutB>];

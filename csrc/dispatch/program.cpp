@@ -160,7 +160,8 @@ class Planner {
 
   // Parts of K, if the whole has too few tiles. `p` is the problem of the step `whole`.
   bool split(Problem const& given, Step const& whole, std::array<Place, 6> const& places) {
-    if (whole.entry == nullptr || name_ != "auto" || target_ == Target::cpu || device_.multiprocessors == 0) return false;
+    if (whole.entry == nullptr || name_ != "auto" || target_ == Target::cpu || device_.multiprocessors == 0)
+      return false;
     if (given.batch_invariant || !sums_are_factors(given.compute) || whole.problem.alpha == 0.0) return false;
     Traits const& t = whole.entry->traits;
     Problem p = whole.problem;  // folded, and as the kernel will see it
@@ -250,7 +251,8 @@ class Planner {
         for (int x = 0; x < 4; ++x) targets[x]->stride[0][at] = sources[x]->stride[group][i];
       }
     }
-    std::array<Place, 6> const add_places = {sums, place_of_one(add.b.type), places[2], places[3], places[4], places[5]};
+    std::array<Place, 6> const add_places = {sums,     place_of_one(add.b.type), places[2], places[3], places[4],
+                                             places[5]};
     Step const finish = choose("add the parts", add, add_places, "auto");
     if (finish.entry == nullptr) return false;
     program_.steps.push_back(main);

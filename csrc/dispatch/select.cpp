@@ -75,8 +75,8 @@ char const* letter(Major major, char const* mn) { return major == Major::mn ? mn
 
 bool conjugates(Problem const& p) { return (p.conj_a && is_complex(p.a.type)) || (p.conj_b && is_complex(p.b.type)); }
 
-// The entry made for these majornesses, or for most of them, and among those the last in the table; but an earlier one if
-// its tiles fit the problem much better.
+// The entry made for these majornesses, or for most of them, and among those the last in the table; but an earlier one
+// if its tiles fit the problem much better.
 Entry const* best_entry(Problem const& problem, Target target, DeviceInfo const& device, std::string_view name,
                         Registry const& registry) {
   // From the last on, so that the usual problem is decided by the first entry that fits.
@@ -183,9 +183,9 @@ std::string describe(unsigned refused, Traits const& t, Problem const& p, Device
   if (refused & kExtent) append(text, "an extent is over " + number(kMaxExtent));
   if (refused & kGrid) append(text, "N=" + number(p.n.size()) + " is over " + number(kMaxGridN * t.tile[1]));
   if (refused & kModes) {
-    append(text, t.modes_m == 2   ? "more than two modes in M or one in N or K"
+    append(text, t.modes_m == 2 ? "more than two modes in M or one in N or K"
                  : t.modes == 1 ? "several modes in M, N or K"
-                              : "more than " + number(std::min(t.modes, kMaxKernelModes)) + " modes in a group");
+                                : "more than " + number(std::min(t.modes, kMaxKernelModes)) + " modes in a group");
   }
   if (refused & kMajorA) append(text, std::string("A is not ") + letter(t.major_a, "m") + "-major");
   if (refused & kMajorB) append(text, std::string("B is not ") + letter(t.major_b, "n") + "-major");

@@ -139,9 +139,9 @@ void Cta::release_barrier(int threads) {
   auto const in_warps = count(State::at_warp_barrier);
   if (done == threads) return;
   if (in_warps > 0) {
-    failure_ = std::make_exception_ptr(KernelError("emulator: " + std::to_string(in_warps) + " of " +
-                                                   std::to_string(threads) +
-                                                   " threads wait for lanes of their warps that do not come"));
+    failure_ =
+        std::make_exception_ptr(KernelError("emulator: " + std::to_string(in_warps) + " of " + std::to_string(threads) +
+                                            " threads wait for lanes of their warps that do not come"));
   } else if (done > 0) {
     failure_ =
         std::make_exception_ptr(KernelError("emulator: " + std::to_string(done) + " of " + std::to_string(threads) +

@@ -130,8 +130,7 @@ inline Batch typed_batch(Problem const& p, std::uint32_t first) {
 template <class Config>
 auto kernel_arguments(Problem const& p, std::uint32_t first_product) {
   return std::make_tuple(
-      typed_shape<typename Config::ProblemShape>(p),
-      typed_pointer<typename Config::PointerA>(p.a, p.conj_a),
+      typed_shape<typename Config::ProblemShape>(p), typed_pointer<typename Config::PointerA>(p.a, p.conj_a),
       typed_strides<typename Config::StrideA>(p.a, p.m, p.k, p.conj_a),
       typed_pointer<typename Config::PointerB>(p.b, p.conj_b),
       typed_strides<typename Config::StrideB>(p.b, p.n, p.k, p.conj_b), static_cast<typename Config::TC*>(p.d.data),

@@ -41,9 +41,9 @@ struct Traits {
   DTypeSet results;  // the types of C and D
   bool one_type;     // A and B have the same of these types
   bool conjugates;   // takes the conjugate of A and of B
-  int modes;           // the most modes of N and of K after folding; of L any kernel takes kMaxKernelModes
-  int modes_m;         // the most of M
-  bool fuses;          // takes any epilogue; otherwise D = alpha * A B^T + beta * D only, of the type that it computes in
+  int modes;         // the most modes of N and of K after folding; of L any kernel takes kMaxKernelModes
+  int modes_m;       // the most of M
+  bool fuses;        // takes any epilogue; otherwise D = alpha * A B^T + beta * D only, of the type that it computes in
   int tile[3];       // BLK_M, BLK_N, BLK_K
   int threads;       // per CTA; 1 for a CPU kernel, which is given its threads per call
   int stages;        // tiles of shared memory in flight

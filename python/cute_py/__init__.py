@@ -120,6 +120,7 @@ from cute_py.layout import (
     zipped_divide,
     zipped_product,
 )
+from cute_py.plan import Plan, plan_contract, plan_gemm
 from cute_py.tensor import (
     Tensor,
     copy,
@@ -168,6 +169,7 @@ __all__ = [
     "Loads",
     "OperandError",
     "Owner",
+    "Plan",
     "ScaledBasis",
     "Swizzle",
     "SwizzleChoice",
@@ -264,6 +266,8 @@ __all__ = [
     "nullspace",
     "outer",
     "parse",
+    "plan_contract",
+    "plan_gemm",
     "prepend",
     "product_each",
     "raked_product",

@@ -42,6 +42,33 @@ def explain(
     options: Any,
 ) -> dict[str, Any]: ...
 
+class Plan:
+    def __init__(
+        self,
+        function: tuple[Any, ...],
+        A: Any,
+        B: Any,
+        C: Any,
+        alpha: Any,
+        beta: Any,
+        kernel: Any,
+        device: Any,
+        emulator: Any,
+        options: Any,
+    ) -> None: ...
+    @property
+    def workspace_bytes(self) -> int: ...
+    def run(
+        self,
+        allocate: Callable[[Any, tuple[int, ...], bool, str], Any],
+        A: Any,
+        B: Any,
+        C: Any,
+        out: Any,
+        stream: Any,
+        workspace: Any,
+    ) -> Any: ...
+
 class Buffer:
     def __init__(self, device: int, shape: list[int], first_fastest: bool, dtype: str) -> None: ...
     def __dlpack_device__(self) -> tuple[int, int]: ...

@@ -67,7 +67,7 @@ def contract(
     >>> cute_py.contract("abk,ck->abc", X, Y).shape
     (2, 3, 5)
     """
-    function = _function("contract", subscripts, A, B)
+    function = contraction_function("contract", subscripts, A, B)
     options = options_of(out, compute, out_dtype, conj_a, conj_b, epilogue, batch_invariant)
     return run_product(function, A, B, C, alpha, beta, kernel, device, stream, emulator, options)
 
@@ -92,12 +92,13 @@ def explain_contract(
     batch_invariant: bool = False,
 ) -> Explanation:
     """Say where ``contract(subscripts, A, B, C, ...)`` runs and which kernel it runs. See `cute_py.explain`."""
-    function = _function("contract", subscripts, A, B)
+    function = contraction_function("contract", subscripts, A, B)
     options = options_of(out, compute, out_dtype, conj_a, conj_b, epilogue, batch_invariant)
     return explain_product(function, A, B, C, alpha, beta, kernel, device, stream, options)
 
 
-def _function(name: str, subscripts: Any, A: Any, B: Any) -> Function:
+def contraction_function(name: str, subscripts: Any, A: Any, B: Any) -> Function:
+    """Return the function for the core of a contraction of A with B."""
     if not isinstance(subscripts, str):
         raise OperandError(f"{name}: subscripts are a text such as 'abk,ck->abc', got {type(subscripts).__name__}")
     (a, b), d = _subscripts.parse(name, subscripts, (_rank(name, "A", A), _rank(name, "B", B)))

@@ -1,0 +1,96 @@
+"""Products that memory limits: few columns, and many small ones. Bytes per second, as a part of what a copy reaches.
+
+    python benchmarks/gpu_bandwidth.py
+
+Every operand counts once, read or written; a copy of 1 GiB counts its bytes twice. Nothing fits in the L2 cache. Each result is
+compared with float64 on random rows or products before it is timed. Needs CuPy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+
+import cupy
+import numpy as np
+
+import cute_py
+
+GIB = 1 << 30
+
+
+def seconds(call, repeats: int) -> float:
+    times = []
+    for repeat in range(repeats + 2):
+        start, stop = cupy.cuda.Event(), cupy.cuda.Event()
+        start.record()
+        call()
+        stop.record()
+        stop.synchronize()
+        if repeat >= 2:
+            times.append(cupy.cuda.get_elapsed_time(start, stop) / 1e3)
+    return statistics.median(times)
+
+
+def few_columns(dtype: str, n: int, k_major: bool) -> tuple:
+    """A of 1 GiB, tall enough for K = 8192, and B with few columns."""
+    k = 8192
+    m = GIB // np.dtype(dtype).itemsize // k
+    A = cupy.random.default_rng(0).standard_normal((m, k), dtype=cupy.float32).astype(dtype)
+    if not k_major:
+        A = cupy.asfortranarray(A)
+    B = cupy.random.default_rng(1).standard_normal((n, k), dtype=cupy.float32).astype(dtype)
+    rows = np.random.default_rng(2).integers(0, m, 50)
+    return A, B, "mk,nk->mn", lambda C: (C[rows], A[rows].astype("f8") @ B.astype("f8").T, k)
+
+
+def small_ones(dtype: str, n: int) -> tuple:
+    """Square products of 1 GiB in all."""
+    count = GIB // 3 // (n * n * np.dtype(dtype).itemsize)
+    A, B = (
+        cupy.random.default_rng(seed).standard_normal((count, n, n), dtype=cupy.float32).astype(dtype)
+        for seed in (0, 1)
+    )
+    some = np.random.default_rng(2).integers(0, count, 50)
+    return A, B, "lmk,lkn->lmn", lambda C: (C[some], A[some].astype("f8") @ B[some].astype("f8"), n)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeats", type=int, default=7)
+    options = parser.parse_args()
+
+    source, target = cupy.zeros(GIB, cupy.uint8), cupy.empty(GIB, cupy.uint8)
+    copy = 2 * GIB / seconds(lambda: cupy.copyto(target, source), options.repeats)
+    print(f"copy: {copy / 1e12:.2f} TB/s")
+    del source, target
+
+    cases = [
+        (f"{d} {n} columns, A {'k' if k else 'm'}-major", few_columns, (d, n, k))
+        for d in ("float32", "float16")
+        for n in (1, 4, 16)
+        for k in (True, False)
+    ]
+    cases += [
+        (f"{d} {n}x{n}x{n}", small_ones, (d, n)) for d in ("float32", "float16", "float64") for n in (8, 16, 32, 64)
+    ]
+    for name, make, arguments in cases:
+        A, B, subscripts, check = make(*arguments)
+        C = cute_py.contract(subscripts, A, B)
+        got, expected, k = check(C)
+        unit = 2.0**-10 if A.dtype == cupy.float16 else 2.0**-22
+        if not bool((cupy.abs(got - expected) <= unit * 8 * k**0.5 + unit * cupy.abs(expected)).all()):
+            print(f"{name}: WRONG", file=sys.stderr)
+            return 1
+        time = seconds(lambda: cute_py.contract(subscripts, A, B, C), options.repeats)  # noqa: B023
+        rate = (A.nbytes + B.nbytes + C.nbytes) / time
+        kernels = " + ".join(step.kernel or "-" for step in cute_py.explain(subscripts, A, B, C).steps)
+        print(f"{name:34} {rate / 1e12:6.2f} TB/s {rate / copy:6.2f} of copy  {kernels}", flush=True)
+        del A, B, C, got, expected, check
+        cupy.get_default_memory_pool().free_all_blocks()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

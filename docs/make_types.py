@@ -1,0 +1,68 @@
+"""Write the table of docs/types.md: ``python docs/make_types.py``. It is what `explain` says of the registry of this build."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+import cute_py
+from cute_py.testing import numpy_type
+
+PAGE = Path(__file__).parent / "types.md"
+TABLE = re.compile(r"(<!-- table -->\n).*?(<!-- end -->)", re.DOTALL)
+
+# The types of A and B, and what is computed in if that is not their own.
+TYPES = [
+    ("float32", None),
+    ("float32", "tfloat32"),
+    ("float16", None),
+    ("bfloat16", None),
+    ("float64", None),
+    ("complex64", None),
+    ("complex128", None),
+    ("int8", None),
+]
+LAYOUTS = {"nt": "FF", "tn": "CC", "nn": "FC", "tt": "CF"}
+WHOLE, RAGGED = (256, 256, 128), (250, 251, 99)
+COLUMNS = {"GPU, whole tiles": ("emulator", WHOLE), "GPU, all else": ("emulator", RAGGED), "CPU": ("cpu", RAGGED)}
+
+
+def operands(factor: str, layout: str, extents: tuple[int, int, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A, B and C of a layout, full of ones and zeros."""
+    m, n, k = extents
+    first, second = LAYOUTS[layout]
+    dtype = numpy_type(factor)
+    result = numpy_type("int32" if factor == "int8" else factor)
+    return (
+        np.ones((m, k), dtype, order=first),
+        np.ones((n, k), dtype, order=second),
+        np.zeros((m, n), result, order="F"),
+    )
+
+
+def chosen(factor: str, compute: str | None, layout: str, column: str) -> str:
+    """The kernel variant that runs, without the instruction set of a CPU."""
+    target, extents = COLUMNS[column]
+    name = cute_py.explain(*operands(factor, layout, extents), compute=compute, device=target).chosen or "-"
+    return re.sub(r"^cpu_(baseline|avx2|avx512)_", "cpu_*_", name)
+
+
+def table() -> str:
+    lines = ["| A and B | computed in | layout | " + " | ".join(COLUMNS) + " |", "|---" * (3 + len(COLUMNS)) + "|"]
+    for factor, compute in TYPES:
+        A, B, _ = operands(factor, "tn", (1, 1, 1))
+        own = cute_py.explain(A, B, compute=compute).compute
+        rows = {layout: [chosen(factor, compute, layout, column) for column in COLUMNS] for layout in LAYOUTS}
+        for layout, cells in rows.items():
+            lines.append(f"| {factor} | {own} | {layout} | " + " | ".join(f"`{cell}`" for cell in cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def page() -> str:
+    return TABLE.sub(lambda match: match[1] + table() + match[2], PAGE.read_text())
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
