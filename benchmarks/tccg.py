@@ -104,7 +104,6 @@ def main() -> int:
             f"{explanation.bytes / time / 1e9:6.0f} {ratio:11.2f}",
             flush=True,
         )
-        del A, B, C
         cupy.get_default_memory_pool().free_all_blocks()
 
     groups: dict[str, list[float]] = {}

@@ -1,7 +1,7 @@
-"""Write the pictures of gallery.md: ``python docs/make_gallery.py``.
+"""Write the pictures of gallery.md and gett.md: ``python docs/make_gallery.py``.
 
-The page is the only list. Its Python blocks are one program; where a picture follows a block, the value of the block's last line is
-the picture.
+The pages are the only lists. The Python blocks of a page are one program; where a picture follows a block, the value of the block's
+last line is the picture.
 """
 
 from __future__ import annotations
@@ -10,22 +10,24 @@ import ast
 import re
 from pathlib import Path
 
-PAGE = Path(__file__).parent / "gallery.md"
-FOLDER = PAGE.parent / "gallery"
+PAGES = [Path(__file__).parent / name for name in ("gallery.md", "gett.md")]
+FOLDER = PAGES[0].parent / "gallery"
 BLOCK = re.compile(r"^```python\n(.*?)^```$(?:\n\n!\[[^\]\n]*\]\(gallery/([^)\n]+)\)$)?", re.MULTILINE | re.DOTALL)
 
 
 def pictures() -> dict[str, str]:
-    """Run the page and return the text of each picture, by file name."""
+    """Run the pages and return the text of each picture, by file name."""
     made: dict[str, str] = {}
-    scope: dict[str, object] = {}
-    for code, name in BLOCK.findall(PAGE.read_text()):
-        *statements, last = ast.parse(code).body
-        exec(compile(ast.Module(statements if name else [*statements, last], []), str(PAGE), "exec"), scope)
-        if name:
-            assert isinstance(last, ast.Expr), f"the block of {name} does not end with a value"
-            assert name not in made, f"{name} is on the page twice"
-            made[name] = str(eval(compile(ast.Expression(last.value), str(PAGE), "eval"), scope))
+    for page in PAGES:
+        scope: dict[str, object] = {}
+        for code, name in BLOCK.findall(page.read_text()):
+            *statements, last = ast.parse(code).body
+            body = statements if name else [*statements, last]
+            exec(compile(ast.Module(body, []), str(page), "exec"), scope)
+            if name:
+                assert isinstance(last, ast.Expr), f"the block of {name} does not end with a value"
+                assert name not in made, f"{name} is on the pages twice"
+                made[name] = str(eval(compile(ast.Expression(last.value), str(page), "eval"), scope))
     return made
 
 

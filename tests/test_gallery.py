@@ -40,7 +40,8 @@ def test_the_pictures_are_what_the_page_makes(pictures: dict[str, str]) -> None:
 
 
 def test_every_picture_on_the_page_is_made_there(pictures: dict[str, str]) -> None:
-    shown = re.findall(r"!\[[^\]]*\]\(([^)]*)\)", (DOCS / "gallery.md").read_text())
+    text = "".join((DOCS / name).read_text() for name in ("gallery.md", "gett.md"))
+    shown = re.findall(r"!\[[^\]]*\]\(([^)]*)\)", text)
     assert shown == [f"gallery/{name}" for name in pictures]
     assert len(shown) >= 10
 
@@ -55,12 +56,12 @@ def test_the_pictures_are_small_whole_and_different(pictures: dict[str, str]) ->
 def test_a_block_that_gives_no_picture_is_noticed(gallery: ModuleType, tmp_path: Path) -> None:
     page = tmp_path / "gallery.md"
     page.write_text("```python\nx = 1\n```\n\n![x](gallery/x.svg)\n")
-    gallery_page, gallery.PAGE = gallery.PAGE, page
+    pages, gallery.PAGES = gallery.PAGES, [page]
     try:
         with pytest.raises(AssertionError, match=r"x\.svg does not end with a value"):
             gallery.pictures()
     finally:
-        gallery.PAGE = gallery_page
+        gallery.PAGES = pages
 
 
 def test_the_page_about_layouts_names_every_function() -> None:

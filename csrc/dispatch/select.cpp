@@ -76,7 +76,7 @@ char const* letter(Major major, char const* mn) { return major == Major::mn ? mn
 bool conjugates(Problem const& p) { return (p.conj_a && is_complex(p.a.type)) || (p.conj_b && is_complex(p.b.type)); }
 
 // The entry made for these majornesses, or for most of them, and among those the last in the table; but an earlier one
-// if its tiles fit the problem much better.
+// of the same kernel if its tiles fit the problem much better.
 Entry const* best_entry(Problem const& problem, Target target, DeviceInfo const& device, std::string_view name,
                         Registry const& registry) {
   // From the last on, so that the usual problem is decided by the first entry that fits.
@@ -90,7 +90,8 @@ Entry const* best_entry(Problem const& problem, Target target, DeviceInfo const&
     int const mismatched = runs_gpu_code(traits) ? mismatched_majors(traits, problem) : 0;
     if (found != nullptr && mismatched > best) continue;
     double const work = tiled_work(traits, problem);
-    if (found != nullptr && mismatched == best && work * kWorthwhile >= least) continue;
+    bool const is_kin = found != nullptr && std::string_view(found->traits.kernel) == traits.kernel;
+    if (found != nullptr && mismatched == best && !(is_kin && work * kWorthwhile < least)) continue;
     if (refusals(traits, problem, device) != kNone) continue;
     found = entry;
     best = mismatched;

@@ -34,10 +34,10 @@ _LAYOUTS = {
 }
 
 _FUNCTIONS = {
-    name: function
-    for name, function in [
-        ("gemm", _GEMM),
-        *((f"{t}gemm_{x}", Function(f"{t}gemm_{x}", x, factors)) for t, factors in _TYPES.items() for x in _LAYOUTS),
+    function.name: function
+    for function in [
+        _GEMM,
+        *(Function(f"{t}gemm_{x}", x, factors) for t, factors in _TYPES.items() for x in _LAYOUTS),
     ]
 }
 

@@ -113,8 +113,9 @@ class KernelConfig:
         record = _core.config(name)
         if record is None:
             return None
+        m, n, k = (int(_core.size(extent)) for extent in record["cta_tiler"])
         return cls(
-            cta_tiler=tuple(int(_core.size(extent)) for extent in record["cta_tiler"]),
+            cta_tiler=(m, n, k),
             smem_layout_a=record["smem_a"],
             smem_layout_b=record["smem_b"],
             smem_offset_a=record["smem_offset_a"],

@@ -4,6 +4,8 @@ def trace(
     a: tuple[int, tuple[int, int]],
     b: tuple[int, tuple[int, int]],
     c: tuple[int, tuple[int, int]],
+    factors: str,
+    result: str,
     spaces: int,
     limit: int,
 ) -> bytes | None: ...

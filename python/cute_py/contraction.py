@@ -320,7 +320,7 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = "auto", **options: A
     ranks = tuple(_rank("einsum", f"operand {i}", array) for i, array in enumerate(arrays, 1))
     labels, result = _subscripts.parse("einsum", subscripts, ranks)
     left = list(zip(arrays, labels, strict=True))
-    last = {key: options.pop(key) for key in ("alpha", "epilogue", "out_dtype") if key in options}
+    last: dict[str, Any] = {key: options.pop(key) for key in ("alpha", "epilogue", "out_dtype") if key in options}
     for positions in _path(labels, result, arrays, optimize):
         chosen = [left[i] for i in positions]
         left = [pair for i, pair in enumerate(left) if i not in positions]
@@ -403,7 +403,8 @@ def _path(labels: tuple[str, ...], result: str, arrays: list[Any], optimize: Any
     if len(arrays) <= 2:
         return [tuple(range(len(arrays)))]
     if optimize is False:
-        return [(0, 1)] + [(0, len(arrays) - 2 - i) for i in range(len(arrays) - 2)]
+        first: list[tuple[int, ...]] = [(0, 1)]
+        return first + [(0, len(arrays) - 2 - i) for i in range(len(arrays) - 2)]
     if not isinstance(optimize, (str, bool)):
         return [tuple(operator.index(i) for i in step) for step in optimize]
     import opt_einsum

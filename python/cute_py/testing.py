@@ -170,17 +170,18 @@ def _reference(
     shape = tuple(extents[x] for x in output)
     reads = alpha != 0 and all(extents[x] != 0 for x in extents if x not in output)
     with np.errstate(all="ignore"):
-        if subscripts == "mk,nk->mn":
-            product, size = lambda: a @ b.T, lambda: np.abs(a) @ np.abs(b).T  # einsum is slow
-        else:
-            product, size = lambda: np.einsum(subscripts, a, b), lambda: np.einsum(subscripts, np.abs(a), np.abs(b))
-        reference = alpha * product() if reads else np.zeros(shape, np.result_type(a, b))
-        products = size() if reads else np.zeros(shape)
+        reference = alpha * _contract(subscripts, a, b) if reads else np.zeros(shape, np.result_type(a, b))
+        products = _contract(subscripts, np.abs(a), np.abs(b)) if reads else np.zeros(shape)
         added = np.zeros(shape)
         if beta != 0 and C is not None:
             reference = reference + beta * _wide(C)
             added = abs(beta) * np.abs(_wide(C))
     return reference, products, added
+
+
+def _contract(subscripts: str, a: Array, b: Array) -> Array:
+    product: Array = a @ b.T if subscripts == "mk,nk->mn" else np.einsum(subscripts, a, b)  # einsum is slow
+    return product
 
 
 def _ratio(
