@@ -165,12 +165,9 @@ std::string describe(unsigned refused, Traits const& t, Problem const& p, Device
   std::string text;
   auto const number = [](auto value) { return std::to_string(value); };
   if (refused & kCompute) append(text, std::string("computes in ") + name_of(t.compute));
-  if (refused & kFactorTypes) {
-    append(text, std::string("takes A and B of ") + (t.one_type ? "one of " : "") + type_list(t.factors));
-  }
-  if (refused & kResultTypes) {
-    append(text, "takes C of " + type_list(t.results));
-  }
+  if (refused & kFactorTypes) append(text, "takes A and B of " + type_list(t.factors));
+  if (refused & kResultTypes) append(text, "takes C of " + type_list(t.results));
+  if (!text.empty()) return text;  // made for other types: nothing else matters
   if (refused & kEpilogue) append(text, "writes alpha * A B^T + beta * C to C only, as its own type");
   if (refused & kInvariance) append(text, "takes whole tiles only, which M, N and K must not decide");
   if (refused & kConjugate) append(text, "cannot conjugate A or B");
