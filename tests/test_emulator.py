@@ -101,8 +101,10 @@ def compile_and_run(mutant: Mutant, folder: Path) -> dict[str, bool]:
     command += [str(ROOT / "tests" / "cpp" / "mutant.cpp"), str(ROOT / "csrc" / "emulator" / "cta.cpp")]
     program = folder / "mutant"
     subprocess.run([*command, "-pthread", "-o", str(program)], check=True)
-    output = subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout
-    return {line.rpartition(" ")[0]: line.endswith("1") for line in output.splitlines()}
+    ran = subprocess.run([str(program)], check=False, capture_output=True, text=True)
+    if ran.returncode != 0:  # it followed an offset that nobody had written
+        return {f"ended with {ran.returncode}": False}
+    return {line.rpartition(" ")[0]: line.endswith("1") for line in ran.stdout.splitlines()}
 
 
 @pytest.mark.compiler
@@ -110,8 +112,8 @@ def compile_and_run(mutant: Mutant, folder: Path) -> dict[str, bool]:
 def test_every_barrier_and_every_wait_is_needed(mutant: Mutant, tmp_path: Path) -> None:
     """A kernel without one of them gives a wrong result in at least one order of threads, and the emulator shows it."""
     right = compile_and_run(mutant, tmp_path)
-    assert len(right) == 9
     if mutant.line == 0:
+        assert len(right) == 9
         assert all(right.values())
     else:
         assert not all(right.values())

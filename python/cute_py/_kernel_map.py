@@ -113,9 +113,8 @@ class KernelConfig:
         record = _core.config(name)
         if record is None:
             return None
-        m, n, k = (int(_core.size(extent)) for extent in record["cta_tiler"])
         return cls(
-            cta_tiler=(m, n, k),
+            cta_tiler=record["cta_tiler"],
             smem_layout_a=record["smem_a"],
             smem_layout_b=record["smem_b"],
             smem_offset_a=record["smem_offset_a"],

@@ -164,9 +164,11 @@ class Kernel(Drawable):
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write one HTML page about the kernel: tiles, shared memory, copies, math, owners of C, banks. Return its path.
 
-        The page needs nothing else, and appears whole or not at all. Raises UnsupportedProblemError of a CPU kernel, and
-        OSError where it cannot be written.
+        The page needs nothing else, and appears whole or not at all. Raises UnsupportedProblemError of a CPU kernel and of one
+        for two modes in M, and OSError where it cannot be written.
         """
+        if self.modes_m > self.modes:
+            raise UnsupportedProblemError(f"report: a row of {self.name} has several coordinates")
         from cute_py._report import kernel_report
 
         page = kernel_report(self).encode()

@@ -186,13 +186,40 @@ def of_copy(label: str, made: str, copy: cute_py.TiledCopy) -> list[Print]:
 # ---- The kernels' own
 
 
-CONFIGS = {"sgemm_1": "Sgemm1", "sgemm_2": "Sgemm2", "sgemm_sm70": "SgemmSm70", "sgemm_sm80": "SgemmSm80"}
+CONFIGS = {
+    "sgemm_1": "Sgemm1",
+    "sgemm_2": "Sgemm2",
+    "sgemm_sm70": "SgemmSm70",
+    "sgemm_sm80": "SgemmSm80",
+    "gemm_sm80": "GemmSm80",
+}
+# bfloat16 has the layouts of float16, complex and int32 nothing that float64 and float32 have not.
+CPP_TYPES = {
+    "f32": "float",
+    "f64": "double",
+    "f16": "cutlass::half_t",
+    "tf32": "cutlass::tfloat32_t",
+    "i8": "std::int8_t",
+}
 MAJORS = {
     "nt": "Major::mn,Major::mn",
     "tn": "Major::k,Major::k",
     "nn": "Major::mn,Major::k",
     "tt": "Major::k,Major::mn",
+    "any": "Major::k,Major::k",
 }
+
+
+def config_of(kernel: cute_py.Kernel) -> str | None:
+    """The C++ type of a variant's Config; None of a type that is left out."""
+    kind, name, *rest = kernel.name.removeprefix(f"{kernel.kernel}_").split("_")
+    if name not in CPP_TYPES:
+        return None
+    form = {"nested": "nested", "narrow": "nested", "gett": "gett"}.get(
+        kind, "predicated" if kernel.predicated else "whole"
+    )
+    template = CONFIGS[kernel.kernel] + ("Narrow" if kind == "narrow" else "OnSm90" if rest == ["sm90"] else "")
+    return f"{template}<{CPP_TYPES[name]},{MAJORS[kernel.layout]},Form::{form}>"
 
 
 def config_prints() -> list[Print]:
@@ -200,8 +227,10 @@ def config_prints() -> list[Print]:
     for kernel in cute_py.kernels().values():
         if kernel.kernel not in CONFIGS:
             continue
-        config = f"{CONFIGS[kernel.kernel]}<{MAJORS[kernel.layout]},{str(kernel.predicated).lower()}>"
-        using = f"using C = cute_py::catalogue::{config}; using cute_py::Major;"
+        config = config_of(kernel)
+        if config is None:
+            continue
+        using = f"using namespace cute_py::catalogue; using cute_py::Major; using C = {config};"
         statements = [
             ("CtaTiler", "print(typename C::CtaTiler{});", cl.notation(kernel.config.cta_tiler)),
             ("SmemLayoutA", "print(typename C::SmemLayoutA{});", str(kernel.smem_layout_a)),
