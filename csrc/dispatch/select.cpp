@@ -91,6 +91,7 @@ Entry const* best_entry(Problem const& problem, Target target, DeviceInfo const&
     if (found != nullptr && mismatched > best) continue;
     double const work = tiled_work(traits, problem);
     bool const is_kin = found != nullptr && std::string_view(found->traits.kernel) == traits.kernel;
+    if (found != nullptr && best == 0 && !is_kin) break;  // the variants of a kernel follow one another
     if (found != nullptr && mismatched == best && !(is_kin && work * kWorthwhile < least)) continue;
     if (refusals(traits, problem, device) != kNone) continue;
     found = entry;
