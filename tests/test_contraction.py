@@ -133,7 +133,7 @@ def test_gett_is_the_tutorials(target: str, rng: np.random.Generator) -> None:
         cute_py.gett(A, A)
     many = draw(rng, (4, 6, 8, 5))[::2, ::2, ::2]
     with pytest.raises(UnsupportedProblemError, match="more than two modes in M"):
-        cute_py.contract("abck,nk->abcn", many, draw(rng, (6, 5)), kernel="sgemm_1_gett_f32", device="emulator")
+        cute_py.contract("abcd,nd->abcn", many, draw(rng, (6, 5)), kernel="sgemm_1_gett_f32", device="emulator")
     with pytest.raises(UnsupportedProblemError, match="writes alpha"):
         cute_py.gemm(B, B, epilogue=Epilogue(activation="relu"), kernel="sgemm_1_gett_f32", device="emulator")
 

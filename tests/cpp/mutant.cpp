@@ -45,8 +45,8 @@ bool is_right(EmulatorOptions const& options) {
     for (int i = 0; i < m; ++i) {
       float sum = 0;
       for (int p = 0; p < k; ++p) {
-        sum +=
-            a[i * problem.a.stride[0][0] + p * problem.a.stride[1][0]] * b[j * problem.b.stride[0][0] + p * problem.b.stride[1][0]];
+        sum += a[i * problem.a.stride[0][0] + p * problem.a.stride[1][0]] *
+               b[j * problem.b.stride[0][0] + p * problem.b.stride[1][0]];
       }
       if (!(c[i + j * m] == sum)) return false;
     }
