@@ -309,6 +309,47 @@ def test_numpys_own_einsum_examples() -> None:
         assert got == np.einsum("ijk,ilm,njm,nlk,abc->", big, big, big, big, big, optimize=True)
 
 
+def test_einsum_of_halves_and_given_paths(rng: np.random.Generator) -> None:
+    halves = [draw(rng, (3, 3), np.float16, exact=True) for _ in range(3)]
+    C = cute_py.einsum("ij,jk,kl->il", *halves)
+    assert C.dtype == np.float16
+    np.testing.assert_array_equal(C, halves[0] @ halves[1] @ halves[2])
+    assert cute_py.einsum("ij,jk,kl->il", *halves, out_dtype="float32").dtype == np.float32
+    numpys = np.einsum_path("ij,jk,kl->il", *halves, optimize="optimal")[0]
+    np.testing.assert_array_equal(cute_py.einsum("ij,jk,kl->il", *halves, optimize=numpys), C)
+    for path in ([(0, 9), (0, 1)], [(0, -1), (0, 1)], [(0, 1)], [(0, 1), (0, 1), (0,), (0, 1)], ["a"], [()], [0], 5):
+        with pytest.raises(OperandError, match="is no path for 3 operands"):
+            cute_py.einsum("ij,jk,kl->il", *halves, optimize=path)
+
+
+def test_complex_numbers_between_their_multiples(rng: np.random.Generator) -> None:
+    """A complex array may begin at any of its parts. Kernels that copy whole numbers refuse it, others take it."""
+    reals = draw(rng, (2, 7 * 5 * 2 + 1), exact=True)
+    A = reals[0, 1:].view(np.complex64).reshape(7, 5)
+    B = reals[1, 1:].view(np.complex64).reshape(7, 5)
+    assert A.ctypes.data % 8 == 4 or B.ctypes.data % 8 == 4
+    explanation = cute_py.explain(A, B, device="emulator")
+    assert explanation.chosen == "sgemm_sm70_nested_c64"
+    assert "is not a multiple of 8 bytes" in dict(explanation.rejected)["sgemm_sm80_nested_c64"]
+    for target in ("cpu", "emulator"):
+        np.testing.assert_array_equal(cute_py.gemm(A, B, device=target), A @ B.T)
+
+
+@pytest.mark.gpu
+def test_addresses_that_a_gpu_cannot_read(rng: np.random.Generator) -> None:
+    cupy = pytest.importorskip("cupy")
+    reals = cupy.asarray(draw(rng, (72,), exact=True))
+    A = reals[1:71].view(cupy.complex64).reshape(7, 5)
+    assert A.data.ptr % 8 == 4
+    np.testing.assert_array_equal(cute_py.gemm(A, A).get(), (A @ A.T).get())
+    memory = cupy.zeros(4 * 12 + 1, cupy.uint8)
+    for array in (memory[1:49].view(cupy.float32).reshape(3, 4),):
+        with pytest.raises(OperandError, match="no multiple of 4 bytes"):
+            cute_py.gemm(array, array)
+    good = cupy.ones((3, 4), cupy.float32)
+    np.testing.assert_array_equal(cute_py.gemm(good, good).get(), 4)  # the GPU is as it was
+
+
 def test_tensordot_inner_and_outer(rng: np.random.Generator) -> None:
     a, b = draw(rng, (3, 4, 5), exact=True), draw(rng, (4, 3, 2), exact=True)
     np.testing.assert_array_equal(cute_py.tensordot(a, b, ([1, 0], [0, 1])), np.tensordot(a, b, ([1, 0], [0, 1])))
@@ -403,6 +444,10 @@ BAD = {
     "axis": (lambda a, b: cute_py.tensordot(a, b, ([5], [0])), "does not have"),
     "axes that differ": (lambda a, b: cute_py.tensordot(a, b, ([0], [0])), "axis 0 of A, of extent 3"),
     "matmul of a scalar": (lambda a, b: cute_py.matmul(a, np.array(1, "f4")), "a scalar is neither"),
+    "too much": (
+        lambda a, b: cute_py.contract("ij,kl->", *(np.broadcast_to(np.float32(1), (2**30, 2**29)) for _ in "ab")),
+        "more multiplications than 64 bits count",
+    ),
     "25 modes": (lambda a, b: cute_py.contract("...,->...", np.ones((1,) * 25, "f4"), np.array(1, "f4")), "rank 25"),
     "a list": (lambda a, b: cute_py.contract("ij,jk", a, [[1.0]]), "B is a list, not an array"),
     "einsum of nothing": (lambda a, b: cute_py.einsum("ij"), "got no array"),
@@ -514,6 +559,23 @@ def test_a_plan_is_used_on_four_streams_and_in_a_graph(rng: np.random.Generator)
     np.testing.assert_array_equal(out.get(), expected)
     with pytest.raises(OperandError, match="workspace is a dense array"):
         plan(A, B, out=out, workspace=workspace[:-256])
+
+
+@pytest.mark.gpu
+def test_a_plan_is_used_by_eight_threads_on_one_stream(rng: np.random.Generator) -> None:
+    """Its workspace for the stream is one, so the launches of two calls must not mix."""
+    cupy = pytest.importorskip("cupy")
+    A, B = (cupy.asarray(draw(rng, (8, rows, 6000), exact=True)) for rows in (64, 48))
+    plan = cute_py.plan_gemm(A[0], B[0])
+    assert plan.workspace_bytes > 0
+    expected = cupy.matmul(A, B.transpose(0, 2, 1)).get()
+    outs = cupy.zeros((8, 64, 48), cupy.float32)
+    cupy.cuda.Device().synchronize()
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(50):
+            outs[...] = 0
+            list(pool.map(lambda i: plan(A[i], B[i], out=outs[i], stream=0), range(8)))
+            np.testing.assert_array_equal(outs.get(), expected)
 
 
 @pytest.mark.gpu

@@ -74,6 +74,19 @@ def test_a_c_with_too_many_columns_for_a_grid_is_computed_transposed() -> None:
     assert not cute_py.explain(A, B[1:], C[:, 1:], device="emulator").transposed
 
 
+def test_as_many_modes_as_a_kernel_takes() -> None:
+    """Ten modes of M are taken as they are; for runs of two arrays there would be no room."""
+    A = np.zeros((16, *(2,) * 8, 16), np.float32)[..., None]
+    order = "jbdfhacegi"
+    C = np.zeros([A.shape["abcdefghij".index(x)] for x in order] + [1], np.float32)
+    B = np.zeros((3, 1), np.float32)
+    contraction = f"abcdefghijk,nk->n{order}"
+    explanation = cute_py.explain(contraction, A, B, device="emulator")
+    assert len(explanation.main.modes["M"][0]) + len(explanation.main.modes["N"][0]) > 9
+    assert explanation.chosen is not None
+    assert C.size == A.size
+
+
 @pytest.mark.gpu
 def test_a_c_with_too_many_columns_for_a_grid_is_right() -> None:
     cupy = pytest.importorskip("cupy")

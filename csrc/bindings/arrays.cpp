@@ -219,6 +219,14 @@ void Operand::view(dlpack::Tensor const& tensor) {
   }
 
   data_ = static_cast<char*>(tensor.data) + tensor.byte_offset;
+  // A GPU cannot read a number that is not at a multiple of its size; of a complex one, its parts.
+  auto const alignment =
+      static_cast<std::uintptr_t>(std::max(dtype_.bits / (dtype_.code == dlpack::kComplex ? 16 : 8), 1));
+  if (on_cuda() && !empty && reinterpret_cast<std::uintptr_t>(data_) % alignment != 0) {
+    refuse(std::string(name_) + " is at an address that is no multiple of " + std::to_string(alignment) +
+               " bytes, where a GPU cannot read " + dtype_text(dtype_),
+           "copy it");
+  }
   for (int i = 0; i < rank_; ++i) {
     shape_[i] = tensor.shape[i];
     stride_[i] = strides[i];

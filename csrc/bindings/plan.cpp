@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -25,10 +26,11 @@ class StreamWorkspace {
   StreamWorkspace& operator=(StreamWorkspace const&) = delete;
   ~StreamWorkspace() { runtime::release(data_); }
 
-  void* data() const { return data_; }
+  KeptWorkspace kept() { return {data_, &in_use_}; }
 
  private:
   void* data_;
+  std::mutex in_use_;
 };
 
 bool same(Modes const& x, Modes const& y) {
@@ -62,6 +64,10 @@ class Plan {
     planned_ = product.problem();
     program_ = plan_product(product, planned_, location_);
     call_.forget_out();
+    if (location_.target == Target::cuda) {
+      runtime::DeviceGuard guard(location_.ordinal);
+      prepare(program_, location_);
+    }
   }
 
   std::int64_t workspace_bytes() const { return program_.workspace_bytes; }
@@ -107,8 +113,8 @@ class Plan {
                        product.operands_text() + "\n  next: make a plan for these");
   }
 
-  void* workspace_for(void* stream, py::handle given, Product const& product) {
-    if (program_.workspace_bytes == 0) return nullptr;
+  KeptWorkspace workspace_for(void* stream, py::handle given, Product const& product) {
+    if (program_.workspace_bytes == 0) return {nullptr, nullptr};
     if (!given.is_none()) {
       Operand const x = Operand::import("workspace", given, product.stream());
       std::int64_t bytes = x.type() ? bytes_of(*x.type()) : 0;
@@ -121,11 +127,11 @@ class Plan {
                            std::to_string(program_.workspace_bytes) + " bytes or more, aligned to 256\n  " +
                            x.describe());
       }
-      return x.data();
+      return {x.data(), nullptr};
     }
     auto& kept = workspaces_[stream];  // guarded by the GIL
     if (!kept) kept = std::make_unique<StreamWorkspace>(program_.workspace_bytes);
-    return kept->data();
+    return kept->kept();
   }
 
   OwnedCall call_;

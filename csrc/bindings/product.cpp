@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -252,6 +253,15 @@ void Product::make_modes() {
     Mode* const mode = find(letter);
     mode->in_d = true;
     result_shape_.push_back(mode->extent);
+  }
+
+  // Every count of elements and of multiplications has to fit 64 bits.
+  __int128 work = 1;
+  for (Mode const& mode : modes_) {
+    work *= std::max<std::int64_t>(mode.extent, 1);
+    if (work > std::numeric_limits<std::int64_t>::max() / 16) {
+      refuse("has more multiplications than 64 bits count", "contract fewer elements at a time");
+    }
   }
 
   Modes* const groups[] = {&problem_.m, &problem_.n, &problem_.k, &problem_.l};

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <map>
 #include <new>
+#include <optional>
 
 #include "runtime/cuda.hpp"
 
@@ -38,14 +39,15 @@ unsigned char const* ones() {
   return bytes;
 }
 
-// The same in the memory of a GPU, made once.
-void* ones_on(int ordinal) {
+// The same where a program runs; in the memory of a GPU made once.
+void* ones_at(Location const& location) {
+  if (location.target != Target::cuda) return const_cast<unsigned char*>(ones());
   static std::map<int, void*> known;  // guarded by the GIL
-  auto const found = known.find(ordinal);
+  auto const found = known.find(location.ordinal);
   if (found != known.end()) return found->second;
   void* const memory = runtime::allocate(kOnesBytes);
   runtime::copy_to_device(memory, ones(), kOnesBytes);
-  return known.emplace(ordinal, memory).first->second;
+  return known.emplace(location.ordinal, memory).first->second;
 }
 
 // Memory for one call.
@@ -83,25 +85,31 @@ std::array<void*, dispatch::kSources> pointers_of(Problem const& p) {
 }
 
 void run_program(dispatch::Program const& program, std::array<void*, dispatch::kSources> base, Location const& location,
-                 Execution const& execution, void* workspace) {
+                 Execution const& execution, KeptWorkspace const& workspace) {
   std::optional<Workspace> own;
-  if (workspace == nullptr && program.workspace_bytes > 0) {
+  base[static_cast<int>(dispatch::Source::workspace)] = workspace.data;
+  if (workspace.data == nullptr && program.workspace_bytes > 0) {
     own.emplace(program.workspace_bytes, location, execution.stream);
-    workspace = own->data();
+    base[static_cast<int>(dispatch::Source::workspace)] = own->data();
   }
-  base[static_cast<int>(dispatch::Source::workspace)] = workspace;
-  if (program.steps.size() > 1) {
-    base[static_cast<int>(dispatch::Source::one)] =
-        location.target == Target::cuda ? ones_on(location.ordinal) : const_cast<unsigned char*>(ones());
-  }
-  for (dispatch::Step const& step : program.steps) {
-    int error = 0;
-    {
-      py::gil_scoped_release unlocked;
-      error = step.entry->run(dispatch::resolved(step, base), execution);
+  if (program.steps.size() > 1) base[static_cast<int>(dispatch::Source::one)] = ones_at(location);
+
+  int error = 0;
+  char const* running = "";
+  {
+    py::gil_scoped_release unlocked;
+    std::unique_lock<std::mutex> lock;
+    if (workspace.in_use != nullptr) lock = std::unique_lock(*workspace.in_use);
+    for (auto step = program.steps.begin(); step != program.steps.end() && error == 0; ++step) {
+      running = step->entry->traits.name;
+      error = step->entry->run(dispatch::resolved(*step, base), execution);
     }
-    runtime::check(error, step.entry->traits.name);
   }
+  runtime::check(error, running);
+}
+
+void prepare(dispatch::Program const& program, Location const& location) {
+  if (program.steps.size() > 1) ones_at(location);
 }
 
 }  // namespace cute_py::bindings

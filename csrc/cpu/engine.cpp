@@ -468,6 +468,7 @@ constexpr Entry entry(char const* name) {
   traits.stages = 1;
   traits.predicated = true;
   traits.alignment_bytes = 1;
+  traits.element_alignment = 1;
   traits.isa = isa;
   return {traits, &run<compute, isa>, nullptr, nullptr};
 }

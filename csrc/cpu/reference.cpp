@@ -84,6 +84,7 @@ constexpr Entry entry(char const* name) {
   traits.stages = 1;
   traits.predicated = true;
   traits.alignment_bytes = 1;
+  traits.element_alignment = 1;
   return {traits, &run<compute, T>, nullptr, nullptr};
 }
 

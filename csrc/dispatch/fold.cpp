@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "problem/entry.hpp"
+
 namespace cute_py::dispatch {
 namespace {
 
@@ -118,7 +120,7 @@ void order(Group& group, int first_array, bool first_is_fast, int second_array, 
   if (other == 0) return;
   auto const run_first = largest_run(group.modes->extent[0]);
   auto const run_other = largest_run(group.modes->extent[other]);
-  bool const room = group.modes->rank + 2 <= kMaxModes;
+  bool const room = group.modes->rank + 2 <= kMaxKernelModes;
   if (!room || run_first < kShortestRun || run_other < kShortestRun) {
     group.bring(other, 1);
     return;

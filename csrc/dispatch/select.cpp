@@ -143,6 +143,8 @@ unsigned refusals(Traits const& t, Problem const& p, DeviceInfo const& device) {
   if (n > kMaxGridN * t.tile[1]) refused |= kGrid;
   if (p.m.rank > t.modes_m || p.n.rank > t.modes || p.k.rank > t.modes || p.l.rank > kMaxKernelModes) refused |= kModes;
   if (!t.fuses && !fits_without_epilogue(t, p)) refused |= kEpilogue;
+  if (reads && reinterpret_cast<std::uintptr_t>(p.a.data) % t.element_alignment != 0) refused |= kAlignmentA;
+  if (reads && reinterpret_cast<std::uintptr_t>(p.b.data) % t.element_alignment != 0) refused |= kAlignmentB;
   if (p.batch_invariant && !t.predicated) refused |= kInvariance;
   if (t.predicated || (refused & kModes)) return refused;
 
@@ -182,9 +184,10 @@ std::string describe(unsigned refused, Traits const& t, Problem const& p, Device
   if (refused & kExtent) append(text, "an extent is over " + number(kMaxExtent));
   if (refused & kGrid) append(text, "N=" + number(p.n.size()) + " is over " + number(kMaxGridN * t.tile[1]));
   if (refused & kModes) {
-    append(text, t.modes_m == 2 ? "more than two modes in M or one in N or K"
-                 : t.modes == 1 ? "several modes in M, N or K"
-                                : "more than " + number(std::min(t.modes, kMaxKernelModes)) + " modes in a group");
+    append(text, p.l.rank > kMaxKernelModes ? "more than " + number(kMaxKernelModes) + " modes in L"
+                 : t.modes_m == 2           ? "more than two modes in M or one in N or K"
+                 : t.modes == 1             ? "several modes in M, N or K"
+                                            : "more than " + number(t.modes) + " modes in M, N or K");
   }
   if (refused & kMajorA) append(text, std::string("A is not ") + letter(t.major_a, "m") + "-major");
   if (refused & kMajorB) append(text, std::string("B is not ") + letter(t.major_b, "n") + "-major");
@@ -198,7 +201,7 @@ std::string describe(unsigned refused, Traits const& t, Problem const& p, Device
        {std::pair{kAlignmentA, "A"}, std::pair{kAlignmentB, "B"}, std::pair{kAlignmentC, "C"}}) {
     if (refused & bit) {
       append(text, std::string(name) + "'s pointer or leading dimension is not a multiple of " +
-                       number(t.alignment_bytes) + " bytes");
+                       number(t.predicated ? t.element_alignment : t.alignment_bytes) + " bytes");
     }
   }
   return text;

@@ -219,6 +219,7 @@ constexpr Traits traits_of(char const* name, char const* kernel, char const* lay
   t.major_a = major_a;
   t.major_b = major_b;
   t.alignment_bytes = Config::alignment_bytes;
+  t.element_alignment = Config::converting ? 1 : static_cast<int>(sizeof(typename Config::TA));
   t.compute_capability = Config::compute_capability;
   t.isa = Isa::baseline;
   return t;

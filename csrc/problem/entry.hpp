@@ -52,6 +52,7 @@ struct Traits {
   Major major_a;     // the majorness that it was made for; the only one that it takes unless predicated
   Major major_b;
   int alignment_bytes;     // of pointers and of leading dimensions
+  int element_alignment;   // of pointers to A and B in every case, in bytes: what reads an element at a time requires
   int compute_capability;  // the least of a GPU that it is made for, 80 for 8.0; 0 of a CPU kernel
   Isa isa;
 };

@@ -77,7 +77,7 @@ def gemm(
         must not overlap A or B. Without it, a new array whose last mode is the fastest is returned: of A's library if that is NumPy, CuPy, PyTorch or JAX, of
         NumPy for other host arrays. For other libraries on a GPU, pass C.
     alpha, beta
-        Numbers, or arrays with one element; rounded to the type that is summed in. If beta is 0, C is not read. If alpha or K is 0, A and B are not read. Otherwise NaN and
+        Numbers, or arrays without modes; rounded to the type that is summed in. If beta is 0, C is not read. If alpha or K is 0, A and B are not read. Otherwise NaN and
         infinity propagate.
     kernel
         ``"auto"``, or the name of a kernel or of a variant, see `kernels`. A GPU kernel named for host arrays runs in the

@@ -308,7 +308,8 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = "auto", **options: A
         Of `contract`: `alpha`, `device`, `compute`, `out_dtype`, ...; `alpha`, `epilogue` and `out_dtype` apply to the last
         pair.
 
-    Intermediate results are as wide as what is summed in: float32 for float16 and bfloat16.
+    Intermediate results are as wide as what is summed in: float32 for float16 and bfloat16. int8 takes two operands, since its sums
+    are int32, which is no type of a factor.
 
     >>> import cute_py, numpy as np
     >>> A = np.ones((2, 3), np.float32)
@@ -321,6 +322,8 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = "auto", **options: A
     labels, result = _subscripts.parse("einsum", subscripts, ranks)
     left = list(zip(arrays, labels, strict=True))
     last: dict[str, Any] = {key: options.pop(key) for key in ("alpha", "epilogue", "out_dtype") if key in options}
+    if (only := {_type_of(array) for array in arrays}) < set(_HALVES) and len(only) == 1:
+        last.setdefault("out_dtype", *only)
     for positions in _path(labels, result, arrays, optimize):
         chosen = [left[i] for i in positions]
         left = [pair for i, pair in enumerate(left) if i not in positions]
@@ -330,22 +333,28 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = "auto", **options: A
             is_last = not left and not chosen
             kept = result if is_last else _kept(of_x + of_y, "".join(of for _, of in [*left, *chosen]) + result)
             function = Function(f"einsum({subscripts!r})", labels=(of_x, of_y, kept))
-            z = _multiply(function, x, y, out if is_last else None, last if is_last else {}, options)
+            z = _multiply(function, x, y, is_last, out if is_last else None, last if is_last else {}, options)
             if is_last:
                 return z
             if chosen:
                 chosen.insert(0, (z, kept))
             else:
                 left.append((z, kept))
-    raise OperandError(f"einsum: optimize {optimize!r} leaves {len(left)} operands\n  next: leave it out")
+    raise AssertionError("a path ends with one operand")
 
 
-def _multiply(function: Function, x: Any, y: Any, out: Any, last: dict[str, Any], options: dict[str, Any]) -> Any:
+def _type_of(array: Any) -> str:
+    return str(getattr(array, "dtype", "")).rpartition(".")[2]
+
+
+def _multiply(
+    function: Function, x: Any, y: Any, is_last: bool, out: Any, last: dict[str, Any], options: dict[str, Any]
+) -> Any:
     known = {"kernel", "stream", "device", "emulator", "compute", "batch_invariant"}
     if strange := set(options) - known:
         raise TypeError(f"einsum() got an unexpected keyword argument {min(strange)!r}")
     out_dtype = last.get("out_dtype")
-    if not last and out is None and str(getattr(x, "dtype", "")).rpartition(".")[2] in _HALVES:
+    if not is_last and _type_of(x) in _HALVES and _type_of(y) in _HALVES:
         out_dtype = "float32"
     packed = options_of(
         out,
@@ -406,7 +415,7 @@ def _path(labels: tuple[str, ...], result: str, arrays: list[Any], optimize: Any
         first: list[tuple[int, ...]] = [(0, 1)]
         return first + [(0, len(arrays) - 2 - i) for i in range(len(arrays) - 2)]
     if not isinstance(optimize, (str, bool)):
-        return [tuple(operator.index(i) for i in step) for step in optimize]
+        return _given_path(len(arrays), optimize)
     import opt_einsum
 
     # Control characters, which stand for an ellipsis, become letters that no one else uses.
@@ -421,6 +430,28 @@ def _path(labels: tuple[str, ...], result: str, arrays: list[Any], optimize: Any
     except (ValueError, KeyError, TypeError) as error:
         raise OperandError(f"einsum: {error}") from None
     return [tuple(step) for step in path]
+
+
+def _given_path(count: int, path: Any) -> list[tuple[int, ...]]:
+    """Return a path that the caller gave, of opt_einsum or of `numpy.einsum_path`, which begins with a word."""
+    refusal = OperandError(
+        f"einsum: optimize {path!r} is no path for {count} operands\n"
+        "  next: name a way such as 'greedy', or pass a list of tuples of positions among the operands that are left"
+    )
+    steps = []
+    try:
+        given = list(path)
+        for step in given[1:] if given and given[0] == "einsum_path" else given:
+            positions = tuple(operator.index(i) for i in step)
+            if not positions or len(set(positions)) != len(positions) or not all(0 <= i < count for i in positions):
+                raise refusal
+            steps.append(positions)
+            count += 1 - len(positions)
+    except TypeError:
+        raise refusal from None
+    if count != 1:
+        raise refusal
+    return steps
 
 
 def _one_like(array: Any) -> Any:

@@ -20,8 +20,8 @@ class Plan:
 
     Call it with arrays that are laid out like those that it was made for: same types, shapes, strides and device, and not less
     aligned. It runs on the kernels that were chosen then. On a GPU it neither waits nor, once it has run on a stream or is
-    given a workspace, allocates, if it is given a place for the result: so it can be captured in a CUDA graph. One plan may be
-    used by several threads and on several streams at a time.
+    given a workspace, allocates, if it is given a place for the result: so it can be captured in a CUDA graph. Run it once
+    before that, which loads its kernels. One plan may be used by several threads and on several streams at a time.
 
     >>> import cute_py, numpy as np
     >>> A, B = np.ones((2, 3), np.float32), np.ones((4, 3), np.float32)
