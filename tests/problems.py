@@ -38,6 +38,12 @@ def variants_on_targets() -> list[Any]:
     ]
 
 
+def within(variant: Kernel, extents: tuple[int, int, int]) -> tuple[int, int, int]:
+    """The extents, or the largest that a variant for few rows and columns takes."""
+    m, n, k = extents
+    return (min(m, variant.most_m or m), min(n, variant.most_n or n), k)
+
+
 def edge_extents(variant: Kernel) -> list[tuple[int, int, int]]:
     """Extents 0, 1, 7, tile-1, tile, tile+1 and 3*tile+5, each in each mode, beside small ones in the others."""
     if not variant.predicated:
@@ -51,7 +57,7 @@ def edge_extents(variant: Kernel) -> list[tuple[int, int, int]]:
             problem[mode] = extent
             extents.append(tuple(problem))
     m, n, _ = variant.tile
-    return [*extents, (m + 1, n + 1, block_k + 1), (1, 1, 1)]
+    return list(dict.fromkeys(within(variant, x) for x in [*extents, (m + 1, n + 1, block_k + 1), (1, 1, 1)]))
 
 
 def types_of(variant: Kernel) -> tuple[Any, Any]:
@@ -118,7 +124,7 @@ def make_case(
     variant: Kernel | None = None,
 ) -> Case:
     """Draw A, B and C of a variant's types with the strides of a layout. A C that must not be read is full of NaN."""
-    m, n, k = extents
+    m, n, k = within(variant, extents) if variant is not None else extents
     factor, result = types_of(variant) if variant is not None else (np.dtype("f4"), np.dtype("f4"))
 
     def place(values: np.ndarray, first_unit: bool, which: int) -> tuple[np.ndarray, Any]:

@@ -93,7 +93,8 @@ def test_random_contractions_are_exact(factor: str, target: str) -> None:
 def test_every_kernel_for_any_modes_contracts(kernel: str, rng: np.random.Generator) -> None:
     variant = cute_py.kernels()[kernel]
     dtype = numpy_type(variant.factors[-1])
-    A, B = draw(rng, (3, 50, 2, 7), dtype, exact=True), draw(rng, (7, 3, 45, 2), dtype, exact=True)
+    columns = min(45, (variant.most_n or 45))
+    A, B = draw(rng, (3, 50, 2, 7), dtype, exact=True), draw(rng, (7, 3, columns, 2), dtype, exact=True)
     for subscripts in ("lmpk,klnp->lnm", "lmpk,klnp->mln", "lmpk,klnp->mn"):
         C = cute_py.contract(
             subscripts,

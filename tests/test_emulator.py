@@ -23,7 +23,11 @@ CONFIGS = {
     "sgemm_sm70": "SgemmSm70",
     "sgemm_sm80": "SgemmSm80",
     "gemm_sm80": "GemmSm80",
+    "gemm_skinny": "GemmSkinny",
+    "gemm_small": "GemmSmall",
 }
+# These take what is ragged by their form for any modes.
+ONE_FORM = ("gemm_sm80", "gemm_skinny", "gemm_small")
 
 
 @pytest.mark.parametrize(
@@ -104,10 +108,8 @@ def compile_and_run(mutant: Mutant, folder: Path) -> dict[str, bool]:
     command += [f"-isystem{path}" for path in (ROOT / "third_party" / "cutlass" / "include", cuda, cuda / "cccl")]
     command += [f'-DKERNEL_HEADER="kernels/{header.name}"', f'-DCATALOGUE_HEADER="catalogue/{mutant.kernel}.hpp"']
     command += [f"-DKERNEL={mutant.kernel}", f"-DCONFIG={CONFIGS[mutant.kernel]}"]
-    if mutant.kernel == "gemm_sm80":  # which takes what is ragged by its form for any modes
-        command += ["-DTYPE=cutlass::tfloat32_t", "-DANY_MODES_ONLY"]
-    else:
-        command += ["-DTYPE=float"]
+    command += ["-DTYPE=cutlass::tfloat32_t" if mutant.kernel == "gemm_sm80" else "-DTYPE=float"]
+    command += ["-DANY_MODES_ONLY"] if mutant.kernel in ONE_FORM else []
     command += [str(ROOT / "tests" / "cpp" / "mutant.cpp"), str(ROOT / "csrc" / "emulator" / "cta.cpp")]
     program = folder / "mutant"
     subprocess.run([*command, "-pthread", "-o", str(program)], check=True)
@@ -123,7 +125,7 @@ def test_every_barrier_and_every_wait_is_needed(mutant: Mutant, tmp_path: Path) 
     """A kernel without one of them gives a wrong result in at least one order of threads, and the emulator shows it."""
     right = compile_and_run(mutant, tmp_path)
     if mutant.line == 0:
-        assert len(right) == (6 if mutant.kernel == "gemm_sm80" else 9)
+        assert len(right) == (6 if mutant.kernel in ONE_FORM else 9)
         assert all(right.values())
     else:
         assert not all(right.values())

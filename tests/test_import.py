@@ -68,7 +68,7 @@ rng = np.random.default_rng(0)
 A = rng.integers(-4, 5, (130, 70)).astype(np.float32)
 expected = A @ A.T
 def work(i):
-    kernel = list(cute_py.kernels().families())[i % 7]
+    kernel = ('reference', 'cpu', 'sgemm_1', 'sgemm_2', 'sgemm_sm70', 'sgemm_sm80', 'gemm_sm80')[i % 7]
     device = 'cpu' if kernel in ('cpu', 'reference') else 'emulator'
     compute = 'tfloat32' if kernel == 'gemm_sm80' else None
     return np.array_equal(cute_py.gemm(A, A, kernel=kernel, device=device, compute=compute), expected)

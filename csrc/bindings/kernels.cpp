@@ -45,6 +45,8 @@ py::dict entry_dict(Entry const& entry) {
   d["conjugates"] = t.conjugates;
   d["modes"] = t.modes;
   d["modes_m"] = t.modes_m;
+  d["most_m"] = t.most_m != 0 ? py::object(py::int_(t.most_m)) : py::none();
+  d["most_n"] = t.most_n != 0 ? py::object(py::int_(t.most_n)) : py::none();
   d["tile"] = py::make_tuple(t.tile[0], t.tile[1], t.tile[2]);
   d["threads"] = t.threads;
   d["stages"] = t.stages;

@@ -131,6 +131,9 @@ struct GemmSm80 {
   static constexpr bool predicated = form != Form::whole;
   static constexpr bool nested = form == Form::nested;
   static constexpr bool converting = false;
+  static constexpr int max_rows = kAnyExtent;
+  static constexpr int max_columns = kAnyExtent;
+  static constexpr int min_products = 0;
   static constexpr bool fuses = true;
   using ProblemShape = cute::Shape<int, int, int>;
 

@@ -85,6 +85,13 @@ struct NestedStride {
   bool k_major;  // the shortest stride is in K
 };
 
+// One that a kernel reads in vectors of 16 bytes along `major`, where it can.
+template <Major major>
+struct VectorStride : NestedStride {
+  static constexpr Major along = major;
+  bool vectors;  // can it: are there whole ones, next to each other in memory, each at a multiple of 16 bytes?
+};
+
 // A pointer to elements of a run-time type, read as T.
 template <class T>
 struct ConvertingPointer {
@@ -95,12 +102,7 @@ struct ConvertingPointer {
   using value_type = T;
 
   CUTE_HOST_DEVICE T operator[](std::int64_t index) const {
-    T const x = numeric::load_as<T>(data, type, index);
-    if constexpr (numeric::kIsComplex<T>) {
-      return conjugate ? T(x.real(), -x.imag()) : x;
-    } else {
-      return x;
-    }
+    return numeric::conjugate_if(conjugate, numeric::load_as<T>(data, type, index));
   }
   CUTE_HOST_DEVICE T operator*() const { return (*this)[0]; }
   CUTE_HOST_DEVICE ConvertingPointer operator+(std::int64_t elements) const {

@@ -12,6 +12,9 @@
 // stands for M in A and N in B.
 namespace cute_py::catalogue {
 
+// Extents that a kernel has no bound for.
+inline constexpr int kAnyExtent = 0;
+
 // What a variant is made for.
 enum class Form {
   whole,       // whole tiles, unit strides, aligned; one mode in each group
@@ -144,8 +147,12 @@ struct OperandTypes {
   using ProblemShape = cute::conditional_t<form == Form::gett, cute::Shape<cute::Shape<int, int>, int, int>,
                                            cute::Shape<int, int, int>>;  // (M,N,K)
 
-  // Can the whole epilogue follow? It takes coordinates of one number each.
-  static constexpr bool fuses = form != Form::gett;
+  static constexpr int max_rows = kAnyExtent;
+  static constexpr int max_columns = kAnyExtent;
+  static constexpr int min_products = 0;
+
+  // Can the whole epilogue follow? Otherwise C is updated in place. It would make up half of the time to compile.
+  static constexpr bool fuses = nested;
 
   static constexpr int compute_capability = 80;
   static constexpr int ctas_per_multiprocessor = 2;  // the compiler keeps to registers for as many

@@ -29,6 +29,7 @@ struct SgemmSm80 : OperandTypes<T, major_a, major_b, form, false> {
   using CtaTiler = cute::Shape<typename Tile::M, typename Tile::N, TileK>;  // (BLK_M,BLK_N,BLK_K)
 
   static constexpr int stages = 3;
+  static constexpr bool fuses = true;
 
   using ZeroFill = cute::SM80_CP_ASYNC_CACHEALWAYS_ZFILL<T>;
   using ZeroFillAtom = cute::Copy_Atom<ZeroFill, T>;

@@ -103,6 +103,9 @@ struct Group {
 constexpr std::int64_t kRun = 16;
 constexpr std::int64_t kShortestRun = 4;
 
+// The most columns of a result that is small beside A.
+constexpr std::int64_t kNarrow = 16;
+
 std::int64_t largest_run(std::int64_t extent) {
   if (extent <= kRun) return extent;
   for (auto run = kRun; run > 1; --run) {
@@ -201,10 +204,19 @@ Problem folded(Problem const& problem) {
   bool const d_fast_in_m = fastest_group(p.d, p.m, p.n) == 0;
   bool const a_fast_in_m = reads && fastest_group(p.a, p.m, p.k) == 0;
   bool const b_fast_in_n = reads && fastest_group(p.b, p.n, p.k) == 0;
-  order(m, 0, d_fast_in_m, count, a_fast_in_m);
+  bool const narrow = reads && p.n.size() <= kNarrow;
+  if (narrow) {  // nearly all of the bytes are A's
+    m.sort(count);
+  } else {
+    order(m, 0, d_fast_in_m, count, a_fast_in_m);
+  }
   order(n, 0, !d_fast_in_m, count, b_fast_in_n);
   l.sort(0);
-  if (reads) order(k, 0, !a_fast_in_m, 1, !b_fast_in_n);
+  if (narrow) {
+    k.sort(0);
+  } else if (reads) {
+    order(k, 0, !a_fast_in_m, 1, !b_fast_in_n);
+  }
   return p;
 }
 

@@ -44,7 +44,11 @@ bool is_aligned(Array const& array, Major major, int bytes, Modes const& first, 
 }
 
 int mismatched_majors(Traits const& traits, Problem const& p) {
-  if (traits.modes > 1 || p.alpha == 0.0) return 0;  // takes either majorness as it comes
+  if (p.alpha == 0.0) return 0;
+  if (traits.most_n != 0 && traits.modes > 1) {  // reads A in vectors and B in any way
+    return (traits.major_a == Major::mn) != (p.m.rank > 0 && p.a.stride[0][0] == 1);
+  }
+  if (traits.modes > 1 || traits.most_n != 0) return 0;  // takes either majorness as it comes
   return !has_major(p.a, traits.major_a, p.m, p.k) + !has_major(p.b, traits.major_b, p.n, p.k);
 }
 
@@ -71,6 +75,9 @@ double tiled_work(Traits const& t, Problem const& p) {
 // An entry that an earlier one in the table replaces only if it makes so much less work of a problem.
 constexpr double kWorthwhile = 1.3;
 
+// So many columns are few: it pays to look for a kernel that is made for them.
+constexpr std::int64_t kFewColumns = 16;
+
 char const* letter(Major major, char const* mn) { return major == Major::mn ? mn : "k"; }
 
 bool conjugates(Problem const& p) { return (p.conj_a && is_complex(p.a.type)) || (p.conj_b && is_complex(p.b.type)); }
@@ -87,6 +94,7 @@ Entry const* best_entry(Problem const& problem, Target target, DeviceInfo const&
     Entry const* const entry = registry.first[i];
     Traits const& traits = entry->traits;
     if (traits.target != target || traits.compute != problem.compute || !matches(traits, name)) continue;
+    if (name == "auto" && problem.l.size() < traits.least_l) continue;
     int const mismatched = runs_gpu_code(traits) ? mismatched_majors(traits, problem) : 0;
     if (found != nullptr && mismatched > best) continue;
     double const work = tiled_work(traits, problem);
@@ -142,10 +150,11 @@ unsigned refusals(Traits const& t, Problem const& p, DeviceInfo const& device) {
   if (m > kMaxExtent || n > kMaxExtent || k > kMaxExtent || p.l.size() > kMaxExtent) refused |= kExtent;
   if (n > kMaxGridN * t.tile[1]) refused |= kGrid;
   if (p.m.rank > t.modes_m || p.n.rank > t.modes || p.k.rank > t.modes || p.l.rank > kMaxKernelModes) refused |= kModes;
+  if ((t.most_m != 0 && m > t.most_m) || (t.most_n != 0 && n > t.most_n)) refused |= kTooLarge;
   if (!t.fuses && !fits_without_epilogue(t, p)) refused |= kEpilogue;
   if (reads && reinterpret_cast<std::uintptr_t>(p.a.data) % t.element_alignment != 0) refused |= kAlignmentA;
   if (reads && reinterpret_cast<std::uintptr_t>(p.b.data) % t.element_alignment != 0) refused |= kAlignmentB;
-  if (p.batch_invariant && !t.predicated) refused |= kInvariance;
+  if (p.batch_invariant && (!t.predicated || t.most_n != 0)) refused |= kInvariance;
   if (t.predicated || (refused & kModes)) return refused;
 
   if (reads && !has_major(p.a, t.major_a, p.m, p.k)) refused |= kMajorA;
@@ -172,7 +181,14 @@ std::string describe(unsigned refused, Traits const& t, Problem const& p, Device
   if (refused & kResultTypes) append(text, "takes C of " + type_list(t.results));
   if (!text.empty()) return text;  // made for other types: nothing else matters
   if (refused & kEpilogue) append(text, "writes alpha * A B^T + beta * C to C only, as its own type");
-  if (refused & kInvariance) append(text, "takes whole tiles only, which M, N and K must not decide");
+  if (refused & kInvariance) {
+    append(text, t.predicated ? "takes small extents only, which must not decide"
+                              : "takes whole tiles only, which M, N and K must not decide");
+  }
+  if (refused & kTooLarge) {
+    append(text,
+           (t.most_m != 0 ? "takes at most M=" + number(t.most_m) + " and N=" : "takes at most N=") + number(t.most_n));
+  }
   if (refused & kConjugate) append(text, "cannot conjugate A or B");
   if (refused & kInstructionSet) append(text, "the CPU lacks its instruction set");
   if (refused & kComputeCapability) {
@@ -213,13 +229,17 @@ bool matches(Traits const& traits, std::string_view name) {
 
 Choice select(Problem const& problem, Target target, DeviceInfo const& device, std::string_view name,
               Registry const& registry) {
-  // Kernels write D along m. If D's unit stride is in the other group, compute D^T; also if D has too many columns.
+  // Kernels write D along m. If D's unit stride is in the other group, compute D^T; also if D has too many columns, or
+  // if its few rows are few columns then, for which there is a kernel.
   bool const n_major = fastest_group(problem.d, problem.m, problem.n) == 1;
   Choice choice{folded(n_major ? transposed(problem) : problem), n_major, nullptr};
   choice.entry = best_entry(choice.problem, target, device, name, registry);
-  if (choice.entry == nullptr) {
-    Problem const other = transposed(choice.problem);
-    if (Entry const* const entry = best_entry(other, target, device, name, registry)) choice = {other, !n_major, entry};
+  bool const has_few_rows = target != Target::cpu && choice.problem.m.size() <= kFewColumns &&
+                            choice.problem.m.size() < choice.problem.n.size();
+  if (choice.entry == nullptr || (has_few_rows && choice.entry->traits.most_n == 0)) {
+    Choice other{folded(n_major ? problem : transposed(problem)), !n_major, nullptr};
+    other.entry = best_entry(other.problem, target, device, name, registry);
+    if (other.entry != nullptr && (choice.entry == nullptr || other.entry->traits.most_n != 0)) return other;
   }
   return choice;
 }

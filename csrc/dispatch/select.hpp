@@ -36,6 +36,7 @@ enum Refusal : unsigned {
   kConjugate = 1u << 16,
   kInvariance = 1u << 17,
   kEpilogue = 1u << 18,
+  kTooLarge = 1u << 19,
 };
 
 // The one legality rule, for a forced choice and for an automatic one. The problem is folded.

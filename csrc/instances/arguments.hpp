@@ -6,6 +6,7 @@
 
 #include <cute/tensor.hpp>
 
+#include "catalogue/gemm_small.hpp"
 #include "catalogue/operand.hpp"
 #include "kernels/epilogue.cuh"
 #include "problem/entry.hpp"
@@ -33,10 +34,28 @@ T typed_stride(std::int64_t const* stride, int rank) {
   }
 }
 
+// Do the elements of an array lie in vectors of 16 bytes along the first mode of its first or second group?
+inline bool lies_in_vectors(Array const& array, Major major, Modes const& first, Modes const& second, Modes const& l) {
+  Modes const* const groups[] = {&first, &second, &l};
+  int const fast = major == Major::mn ? 0 : 1;
+  std::int64_t const elements = 16 / bytes_of(array.type);
+  if (reinterpret_cast<std::uintptr_t>(array.data) % 16 != 0 || groups[fast]->rank == 0) return false;
+  if (array.stride[fast][0] != 1 || groups[fast]->extent[0] % elements != 0) return false;
+  for (int group = 0; group < 3; ++group) {
+    for (int i = group == fast ? 1 : 0; i < groups[group]->rank; ++i) {
+      if (array.stride[group][i] % elements != 0) return false;
+    }
+  }
+  return true;
+}
+
 // The strides of an operand (M,K,L) or (N,K,L), or of C.
 template <class Stride>
-Stride typed_strides(Array const& array, Modes const& first, Modes const& second, bool conjugate) {
-  if constexpr (std::is_same_v<Stride, NestedStride>) {
+Stride typed_strides(Array const& array, Modes const& first, Modes const& second, Modes const& l, bool conjugate) {
+  if constexpr (std::is_base_of_v<NestedStride, Stride> && !std::is_same_v<NestedStride, Stride>) {
+    return {typed_strides<NestedStride>(array, first, second, l, conjugate),
+            lies_in_vectors(array, Stride::along, first, second, l)};
+  } else if constexpr (std::is_same_v<Stride, NestedStride>) {
     auto const shortest = [&](int group, Modes const& modes) {
       std::int64_t best = std::numeric_limits<std::int64_t>::max();
       for (int i = 0; i < modes.rank; ++i) {
@@ -53,12 +72,49 @@ Stride typed_strides(Array const& array, Modes const& first, Modes const& second
   }
 }
 
+// Of an operand of small products, which have one mode in each group but L.
+inline catalogue::SmallOperand small_operand(Array const& array, Modes const& mn, Modes const& k, Modes const& l,
+                                             bool conjugate) {
+  catalogue::SmallOperand operand{};
+  auto const length = [](std::int64_t stride) { return stride < 0 ? -stride : stride; };
+  operand.k_major = k.rank > 0 && (mn.rank == 0 || length(array.stride[1][0]) < length(array.stride[0][0]));
+  operand.vectors = lies_in_vectors(array, operand.k_major ? Major::k : Major::mn, mn, k, l);
+  int const slow = operand.k_major ? 0 : 1;
+  auto const inner = operand.k_major ? k.size() : mn.size();
+  auto const lines = operand.k_major ? mn.size() : k.size();
+  operand.packed = operand.vectors && (lines == 1 || array.stride[slow][0] == inner) &&
+                   (l.rank == 0 || (l.rank == 1 && array.stride[2][0] == inner * lines));
+  operand.conjugate = conjugate;
+  return operand;
+}
+
+// Are four neighbouring rows of D whole vectors, wherever the first has a number that 4 divides?
+inline bool has_rows_in_fours(Problem const& p) {
+  if (p.m.rank != 1 || p.m.extent[0] % 4 != 0 || p.d.stride[0][0] != 1) return false;
+  if (reinterpret_cast<std::uintptr_t>(p.d.data) % std::min(16, 4 * bytes_of(p.d.type)) != 0) return false;
+  auto const in_fours = [](std::int64_t stride) { return stride % 4 == 0; };
+  return std::all_of(p.d.stride[1], p.d.stride[1] + p.n.rank, in_fours) &&
+         std::all_of(p.d.stride[2], p.d.stride[2] + p.l.rank, in_fours);
+}
+
 // (M,N,K), each as one number or as a tuple of its modes.
-template <class Shape>
-Shape typed_shape(Problem const& p) {
+template <class Config>
+typename Config::ProblemShape typed_shape(Problem const& p) {
+  using Shape = typename Config::ProblemShape;
   auto const n = static_cast<int>(p.n.size());
   auto const k = static_cast<int>(p.k.size());
-  if constexpr (cute::is_tuple<cute::tuple_element_t<0, Shape>>::value) {
+  if constexpr (std::is_same_v<Shape, catalogue::SmallShape>) {
+    Shape shape{};
+    shape.m = static_cast<int>(p.m.size());
+    shape.n = n;
+    shape.k = k;
+    shape.products = static_cast<int>(p.l.size());
+    shape.a = small_operand(p.a, p.m, p.k, p.l, p.conj_a);
+    shape.b = small_operand(p.b, p.n, p.k, p.l, p.conj_b);
+    shape.rows_in_fours = has_rows_in_fours(p);
+    Config::share_out(shape);
+    return shape;
+  } else if constexpr (cute::is_tuple<cute::tuple_element_t<0, Shape>>::value) {
     auto const extent = [&](int i) { return i < p.m.rank ? static_cast<int>(p.m.extent[i]) : 1; };
     return {cute::make_shape(extent(0), extent(1)), n, k};
   } else {
@@ -129,13 +185,13 @@ inline Batch typed_batch(Problem const& p, std::uint32_t first) {
 
 template <class Config>
 auto kernel_arguments(Problem const& p, std::uint32_t first_product) {
-  return std::make_tuple(
-      typed_shape<typename Config::ProblemShape>(p), typed_pointer<typename Config::PointerA>(p.a, p.conj_a),
-      typed_strides<typename Config::StrideA>(p.a, p.m, p.k, p.conj_a),
-      typed_pointer<typename Config::PointerB>(p.b, p.conj_b),
-      typed_strides<typename Config::StrideB>(p.b, p.n, p.k, p.conj_b), static_cast<typename Config::TC*>(p.d.data),
-      typed_strides<typename Config::StrideC>(p.d, p.m, p.n, false), typed_epilogue<Config>(p),
-      typed_batch(p, first_product));
+  return std::make_tuple(typed_shape<Config>(p), typed_pointer<typename Config::PointerA>(p.a, p.conj_a),
+                         typed_strides<typename Config::StrideA>(p.a, p.m, p.k, p.l, p.conj_a),
+                         typed_pointer<typename Config::PointerB>(p.b, p.conj_b),
+                         typed_strides<typename Config::StrideB>(p.b, p.n, p.k, p.l, p.conj_b),
+                         static_cast<typename Config::TC*>(p.d.data),
+                         typed_strides<typename Config::StrideC>(p.d, p.m, p.n, p.l, false), typed_epilogue<Config>(p),
+                         typed_batch(p, first_product));
 }
 
 struct Grid {
@@ -160,15 +216,22 @@ std::int64_t tiles_m(Problem const& p) {
   }
 }
 
-// One CTA per tile of C. A larger batch takes several grids: calls launch(grid, first product) for each.
+// One CTA per tile of C, or per some small products. A larger batch takes several grids: calls launch(grid, first
+// product) for each.
 template <class Config, class Launch>
 void for_each_grid(Problem const& p, Launch const& launch) {
-  constexpr int blk_n = cute::size<1>(typename Config::CtaTiler{});
   auto const products = p.l.size();
-  for (std::int64_t first = 0; first < products; first += kMaxGridL) {
-    launch(Grid{static_cast<unsigned>(tiles_m<Config>(p)), static_cast<unsigned>((p.n.size() + blk_n - 1) / blk_n),
-                static_cast<unsigned>(std::min(products - first, kMaxGridL))},
-           static_cast<std::uint32_t>(first));
+  if constexpr (std::is_same_v<typename Config::ProblemShape, catalogue::SmallShape>) {
+    auto const shape = typed_shape<Config>(p);
+    auto const of_cta = static_cast<std::int64_t>(shape.together) * shape.batches;
+    launch(Grid{static_cast<unsigned>((products + of_cta - 1) / of_cta), 1, 1}, 0u);
+  } else {
+    constexpr int blk_n = cute::size<1>(typename Config::CtaTiler{});
+    for (std::int64_t first = 0; first < products; first += kMaxGridL) {
+      launch(Grid{static_cast<unsigned>(tiles_m<Config>(p)), static_cast<unsigned>((p.n.size() + blk_n - 1) / blk_n),
+                  static_cast<unsigned>(std::min(products - first, kMaxGridL))},
+             static_cast<std::uint32_t>(first));
+    }
   }
 }
 
@@ -206,7 +269,10 @@ constexpr Traits traits_of(char const* name, char const* kernel, char const* lay
   t.results = result_types(compute);
   t.one_type = !Config::converting;
   t.modes = Config::nested ? kMaxKernelModes : 1;
-  t.modes_m = cute::rank(cute::get<0>(typename Config::ProblemShape{})) > 1 ? 2 : t.modes;
+  t.modes_m = cute::is_same_v<typename Config::StrideA, catalogue::GettStride> ? 2 : t.modes;
+  t.most_m = Config::max_rows;
+  t.most_n = Config::max_columns;
+  t.least_l = Config::min_products;
   t.fuses = Config::fuses;
   t.tile[0] = cute::size<0>(Tiler{});
   t.tile[1] = cute::size<1>(Tiler{});

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <type_traits>
+
 #include "problem/entry.hpp"
 
 #ifndef CUTE_PY_TRACING
@@ -13,8 +15,13 @@ namespace cute_py::instances {
 template <class Config>
 inline constexpr Describe kDescribe = nullptr;
 #else
+template <class Config, class = void>
+inline constexpr Describe kDescribe = nullptr;
+
+// Of a kernel that has tiles of both operands in shared memory.
 template <class Config>
-inline constexpr Describe kDescribe = &catalogue::reflect_config<Config>;
+inline constexpr Describe kDescribe<Config, std::void_t<typename Config::SmemLayoutA, typename Config::SmemLayoutB> > =
+    &catalogue::reflect_config<Config>;
 #endif
 
 }  // namespace cute_py::instances

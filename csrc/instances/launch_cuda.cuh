@@ -5,6 +5,8 @@
 #include "instances/arguments.hpp"
 
 namespace cute_py::instances {
+// The linker must not take one target's templates for those of the same name and types of the other.
+inline namespace on_cuda {
 
 inline constexpr Target kTarget = Target::cuda;
 
@@ -44,4 +46,5 @@ int registers_of(void (*kernel)(Args...)) {
   return cudaFuncGetAttributes(&attributes, kernel) == cudaSuccess ? attributes.numRegs : 0;
 }
 
+}  // namespace on_cuda
 }  // namespace cute_py::instances

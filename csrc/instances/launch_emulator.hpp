@@ -4,6 +4,8 @@
 #include "instances/arguments.hpp"
 
 namespace cute_py::instances {
+// The linker must not take one target's templates for those of the same name and types of the other.
+inline namespace on_emulator {
 
 inline constexpr Target kTarget = Target::emulator;
 
@@ -24,4 +26,5 @@ int registers_of(void (*)(Args...)) {
   return 0;
 }
 
+}  // namespace on_emulator
 }  // namespace cute_py::instances

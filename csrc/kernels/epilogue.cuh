@@ -47,6 +47,12 @@ struct EpilogueOf {
     }
   }
 
+  // Of a plain epilogue, which needs D alone: its product is at_d elements on.
+  CUTE_DEVICE EpilogueOf(Epilogue<T> const& epilogue, std::int64_t at_d) : e(epilogue), data{}
+  {
+    data[kEpilogueD] = static_cast<char*>(e.data[kEpilogueD]) + at_d * bytes_of(e.type[kEpilogueD]);
+  }
+
   // Writes the element of D for a sum, given where its row and its column are.
   CUTE_DEVICE void finish(T const& acc, typename ModeMap<4>::Offsets const& at_m,
                           typename ModeMap<4>::Offsets const& at_n) const

@@ -174,8 +174,10 @@ void sgemm_sm70(ProblemShape shape_MNK,
       return;
     }
   }
-  store_fused<size<0>(cta_tiler), size<1>(cta_tiler), Config::threads, sizeof(shared)>(
-      EpilogueOf<typename Config::TE>(epilogue, batch, blockIdx.z), tCrC, tCcC, cC(0,0), shape_MN, shared_memory);
+  if constexpr (Config::fuses) {
+    store_fused<size<0>(cta_tiler), size<1>(cta_tiler), Config::threads, sizeof(shared)>(
+        EpilogueOf<typename Config::TE>(epilogue, batch, blockIdx.z), tCrC, tCcC, cC(0,0), shape_MN, shared_memory);
+  }
 }
 
 }  // namespace cute_py::kernels::cutlass_scheduled

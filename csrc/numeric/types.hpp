@@ -81,6 +81,15 @@ CUTE_HOST_DEVICE To convert(From const& x) {
   }
 }
 
+template <class T>
+CUTE_HOST_DEVICE T conjugate_if(bool conjugate, T const& x) {
+  if constexpr (kIsComplex<T>) {
+    return conjugate ? T(x.real(), -x.imag()) : x;
+  } else {
+    return x;
+  }
+}
+
 // x rounded to the nearest To. Integers take the nearest whole number, ties to even, and their largest or smallest
 // number for what they cannot hold; NaN becomes 0. The other types do so only if `saturate`.
 template <class To, class From>

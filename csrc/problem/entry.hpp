@@ -43,6 +43,9 @@ struct Traits {
   bool conjugates;   // takes the conjugate of A and of B
   int modes;         // the most modes of N and of K after folding; of L any kernel takes kMaxKernelModes
   int modes_m;       // the most of M
+  int most_m;        // rows; 0 for any number
+  int most_n;        // columns; 0 for any number
+  int least_l;       // of fewer products it would take any, but is not chosen
   bool fuses;        // takes any epilogue; otherwise D = alpha * A B^T + beta * D only, of the type that it computes in
   int tile[3];       // BLK_M, BLK_N, BLK_K
   int threads;       // per CTA; 1 for a CPU kernel, which is given its threads per call

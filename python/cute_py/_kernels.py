@@ -50,6 +50,8 @@ class Kernel(Drawable):
         Whether it can multiply by the conjugate of A or B.
     modes, modes_m
         How many modes each of N and K, and M, may have; 1 is a GEMM.
+    most_m, most_n
+        The most rows and columns of C that it takes; None for any number.
     tile
         (BLK_M, BLK_N, BLK_K) of a CTA, in elements; of a CPU kernel, the register tile and the block of K.
     threads
@@ -80,6 +82,8 @@ class Kernel(Drawable):
     conjugates: bool
     modes: int
     modes_m: int
+    most_m: int | None
+    most_n: int | None
     tile: tuple[int, int, int]
     threads: int
     stages: int
@@ -93,11 +97,14 @@ class Kernel(Drawable):
     def config(self) -> KernelConfig:
         """Every layout that the kernel was compiled from: tiler, shared memory, tiled copies, tiled MMA.
 
-        Raises UnsupportedProblemError of a CPU kernel, which is made of loops, not of CuTe layouts.
+        Raises UnsupportedProblemError of a kernel that has no tiles of A and B in shared memory: of a CPU kernel, of
+        `gemm_skinny` and of `gemm_small`.
         """
         config = KernelConfig.of(self.name)
         if config is None:
-            raise UnsupportedProblemError(f"{self.name} is no CuTe kernel and has no layouts; the GPU kernels have")
+            raise UnsupportedProblemError(
+                f"{self.name} has no tiles of A and B in shared memory whose layouts could be told; sgemm_1 to gemm_sm80 have"
+            )
         return config
 
     @property
@@ -286,6 +293,10 @@ def _taken(kernel: Kernel) -> str:
     """Return what a kernel takes, in words."""
     if not kernel.predicated:
         return f"whole tiles, {kernel.alignment_bytes}-byte aligned"
+    if kernel.most_m is not None:
+        return f"many products of at most {kernel.most_m}x{kernel.most_n}"
+    if kernel.most_n is not None:
+        return f"any modes and strides, at most {kernel.most_n} columns"
     if kernel.modes > 1:
         return "any modes, extents and strides"
     return "any extents and strides" + (", two modes in M" if kernel.modes_m > 1 else "")

@@ -383,7 +383,7 @@ def _extents(variant: Kernel) -> list[tuple[int, int, int]]:
     if not variant.predicated:
         return [(m, n, 3 * k), (2 * m, n, 0)]
     k = min(k, 16)
-    return [(m + 1, n - 1, 3 * k + 1), (1, 7, k), (5, 3, 0)]
+    return [(min(m + 1, variant.most_m or m + 1), n - 1, 3 * k + 1), (1, 7, k), (5, 3, 0)]
 
 
 def _verify_one(

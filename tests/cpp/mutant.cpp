@@ -18,7 +18,8 @@ template <Major major_a, Major major_b, catalogue::Form form>
 bool is_right(EmulatorOptions const& options) {
   using Config = catalogue::CONFIG<TYPE, major_a, major_b, form>;
   constexpr bool predicated = form != catalogue::Form::whole;
-  constexpr int m = cute::size<0>(typename Config::CtaTiler{}) + (predicated ? 2 : 0);
+  constexpr int more = Config::max_rows != catalogue::kAnyExtent ? -2 : 2;
+  constexpr int m = cute::size<0>(typename Config::CtaTiler{}) + (predicated ? more : 0);
   constexpr int n = cute::size<1>(typename Config::CtaTiler{});
   constexpr int k = 5 * cute::size<2>(typename Config::CtaTiler{}) + (predicated ? 3 : 0);
 
