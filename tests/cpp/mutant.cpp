@@ -21,7 +21,7 @@ bool is_right(EmulatorOptions const& options) {
   constexpr int more = Config::max_rows != catalogue::kAnyExtent ? -2 : 2;
   constexpr int m = cute::size<0>(typename Config::CtaTiler{}) + (predicated ? more : 0);
   constexpr int n = cute::size<1>(typename Config::CtaTiler{});
-  constexpr int k = 5 * cute::size<2>(typename Config::CtaTiler{}) + (predicated ? 3 : 0);
+  constexpr int k = 5 * cute::size<2>(typename Config::CtaTiler{}) + (predicated ? 4 : 0);  // rows of whole vectors
 
   // Integers, so that a right result is exact, and different ones in every place.
   std::vector<float> a(m * k), b(n * k), c(m * n, -1.0f);
