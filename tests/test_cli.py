@@ -177,6 +177,21 @@ def test_only_plain_files_are_replaced(files: Path, capsys: pytest.CaptureFixtur
     assert run(files, "A.npy", "B.npy", "-o", "x" * 300 + ".npy") == 2
 
 
+@pytest.mark.parametrize("mask", [0o022, 0o027, 0o077, 0o002])
+def test_a_new_file_has_the_mode_of_any_new_file(
+    mask: int, files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The umask belongs to every thread of the process: it is neither set nor, which would be to set it, read."""
+    before = os.umask(mask)
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "umask", lambda mask: pytest.fail("the umask of the process was touched"))
+            assert run(files, "A.npy", "B.npy", "-o", "C.npy") == 0
+    finally:
+        os.umask(before)
+    assert (files / "C.npy").stat().st_mode & 0o777 == 0o666 & ~mask
+
+
 def test_a_product_too_large_for_memory(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     np.save(files / "long.npy", np.zeros((10**8, 0), np.float32))
     assert run(files, "long.npy", "long.npy", "-o", "C.npy") == 2

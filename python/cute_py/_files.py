@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+import secrets
 import stat
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
@@ -13,18 +13,20 @@ __all__ = ["write_whole"]
 
 
 def write_whole(path: Path, write: Callable[[IO[bytes]], Any]) -> None:
-    """Write a file beside its place and then move it there, with the mode of the file that it replaces. Raises OSError."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".cute-py-", suffix=".part")
+    """Write a file beside its place and then move it there, with the mode of the file that it replaces. Raises OSError.
+
+    A new file gets the mode that any new file of the process gets. The kernel sees to that: the umask belongs to all threads,
+    and can only be read by setting it.
+    """
+    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
+    name = path.parent / f".cute-py-{secrets.token_hex(8)}.part"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    handle = os.open(name, flags, 0o666 if mode is None else 0o600)
     try:
         with os.fdopen(handle, "wb") as file:
             write(file)
-        if path.exists():
-            mode = stat.S_IMODE(path.stat().st_mode)
-        else:
-            mask = os.umask(0)
-            os.umask(mask)
-            mode = 0o666 & ~mask
-        os.chmod(name, mode)
+            if mode is not None:
+                os.fchmod(file.fileno(), mode)
         os.replace(name, path)
     except BaseException:
         os.unlink(name)
