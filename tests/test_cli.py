@@ -7,6 +7,7 @@ import os
 import pty
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -286,3 +287,106 @@ def test_the_progress_bar_shows_on_a_terminal() -> None:
         assert process.wait() == 0
     os.close(terminal)
     assert f"/{testing.count_checks(['sgemm_1'])}".encode() in shown
+
+
+ESCAPES = [
+    "atoms.np.ctypeslib.ctypes.CDLL(None).system('id > OWNED'.encode())",
+    "atoms.np.load('evil.npy', allow_pickle=True)",
+    "atoms.difflib",
+    "atoms.dataclass",
+    "atoms.mma.find.__globals__",
+    "errors.annotations",
+    "kernels()['sgemm_1_nt_f32'].report('OWNED')",
+    "kernels()['sgemm_1_nt_f32'].trace()",
+    "kernels().__class__",
+    "kernels.__wrapped__",
+    "kernels.cache_clear()",
+    "Layout('4:1').to_svg()",
+    "Layout.mro()",
+    "Layout('4:1').__class__",
+    "'{0.__init__.__globals__}'.format(Layout)",
+    "'id'.encode()",
+    "make_tensor('(4,8):(8,1)').numpy()",
+    "make_tensor('(4,8):(8,1)').to_svg()",
+    "make_identity_tensor((4, 4)).source",
+    "Plan('x')",
+    "best_swizzle('(100000,100000)', 'float', '(100000,100000)', '(100000,100000)')",
+    "gemm(1, 2)",
+    "set_num_threads(1)",
+    "(lambda: 1)()",
+    "[x for x in (1, 2)]",
+    "f'{Layout}'",
+    "__import__('os')",
+    "Layout(**{'shape': 4})",
+    "Layout(*(4, 1))",
+    "make_layout(x := 4)",
+    "4 if 1 else 2",
+]
+
+
+@pytest.mark.parametrize("command", ["layout", "draw"])
+@pytest.mark.parametrize("expression", ESCAPES)
+def test_an_expression_reaches_layouts_and_nothing_else(
+    expression: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main([command, expression, *(["-o", "x.svg"] if command == "draw" else [])]) == 2
+    error = capsys.readouterr().err
+    assert any(words in error for words in ("there is no", "cannot ask", "cannot evaluate")), error
+    assert "object is not callable" not in error
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        ("'x' * 10000000000", "only integers are multiplied"),
+        ("Layout(8) * 9", "only integers are multiplied"),
+        ("(1, 2) * 1000000000", "only integers are multiplied"),
+        (" * ".join(["9223372036854775807"] * 40), "does not fit in 64 bits"),
+        ("9" * 4000, "does not fit in 64 bits"),
+        ("-" * 200 + "1", "nested deeper than 64"),
+        ("coalesce(" * 90 + "'4:1'" + ")" * 90, "nested deeper than 64"),
+        ("make_layout(" + "1, " * 2000 + ")", "at most 4096 are read"),
+        ("(" * 2000 + "1" + ")" * 2000, "cannot read"),
+    ],
+    ids=lambda text: text[:20],
+)
+def test_an_expression_is_no_bomb(expression: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    before = time.perf_counter()
+    assert main(["layout", expression]) == 2
+    assert time.perf_counter() - before < 1
+    assert message in capsys.readouterr().err
+
+
+def test_a_kernel_that_does_not_exist_gets_near_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["draw", 'kernels()["sgemm_1_xx"].tiled_mma', "-o", str(tmp_path / "x.svg")]) == 2
+    assert ": no kernel is called 'sgemm_1_xx'; near: sgemm_1_" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "(4,8):(8,1)",
+        "Sw<3,4,3> o 0 o (8,32):(32,1)",
+        'raked_product("(2,5)", "(3,4)")',
+        "Layout((4, 8), (8, -1 * 3)).with_shape(8, 4)",
+        "Layout((4, (2, 2)))[1]",
+        "composition('(8,4)', ('2:4', None))",
+        'atoms.mma["SM80_16x8x16_F32F16F16F32_TN"]',
+        'atoms.mma[atoms.mma.find("SM80", "BF16")[0]].layout_c_tv',
+        'atoms.copy["SM75_U32x4_LDSM_N"].atom("half_t")',
+        'atoms.copy["SM75_U32x4_LDSM_N"].atom(atoms.value_type("half_t")).val_layout_src',
+        'kernels()["sgemm_sm80_nt_f32"]',
+        'kernels()["sgemm_sm80_nt_f32"].tiled_mma',
+        'kernels()["sgemm_sm80_nt_f32"].config.smem_layout_a',
+        'make_tiled_mma(atoms.mma["SM80_16x8x16_F32F16F16F32_TN"], "(_2,_2,_1)").get_slice(5).partition_C("(_32,_32)")',
+        'make_tiled_copy(atoms.copy["UniversalCopy<uint128_t>"].atom("float"), "(32,8)", "(4,1)").layout_src_tv',
+        'local_tile(make_tensor("(8,6):(6,1)"), (4, 3), (1, 1))',
+        "Layout((4, 4), (3 * E(1), E(0)))",
+    ],
+)
+def test_expressions_that_draw(expression: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    picture = tmp_path / "x.svg"
+    assert main(["draw", expression, "-o", str(picture)]) == 0, capsys.readouterr().err
+    assert picture.read_text().startswith("<svg")

@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from cute_py._drawing import Drawable
 from cute_py._files import write_whole
 from cute_py.cli.command_error import CommandError
 from cute_py.cli.expression import evaluate
 from cute_py.cli.gemm import check_output
+from cute_py.layout import ComposedLayout, Layout
 
 FORMATS = {".svg": "to_svg", ".tex": "to_latex", ".html": "to_html"}
 
@@ -32,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
         raise CommandError(f"cannot draw into {options.output}: the name must end in {', '.join(FORMATS)}")
     output = check_output(options.output)
     value = evaluate(options.expression)
-    if not hasattr(value, method):
+    if not isinstance(value, (Drawable, Layout, ComposedLayout)):
         raise CommandError(f"{options.expression!r} gives {type(value).__name__}, which has no picture")
     write(output, getattr(value, method)())
     print(f"wrote {output}")

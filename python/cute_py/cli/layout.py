@@ -9,6 +9,7 @@ from cute_py import layout as cl
 from cute_py.cli.command_error import CommandError
 from cute_py.cli.expression import evaluate
 from cute_py.errors import LayoutError
+from cute_py.tensor import Tensor
 
 MOST = 4096  # elements in a table
 
@@ -25,7 +26,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(options: argparse.Namespace) -> int:
     layout = evaluate(options.layout)
-    layout = getattr(layout, "layout", layout)
+    if isinstance(layout, Tensor):
+        layout = layout.layout
     if not isinstance(layout, (cl.Layout, cl.ComposedLayout)):
         raise CommandError(
             f"{options.layout!r} is no layout but {type(layout).__name__}; cute-py draw draws other things"
