@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import cute_py
-from cute_py import testing
+from cute_py import _core, testing
 from cute_py.cli import main
 
 
@@ -178,6 +178,103 @@ def test_only_plain_files_are_replaced(files: Path, capsys: pytest.CaptureFixtur
     assert run(files, "A.npy", "B.npy", "-o", "x" * 300 + ".npy") == 2
 
 
+@pytest.mark.parametrize("names", [("loop.npy",), ("one.npy", "two.npy"), ("one.npy", "two.npy", "three.npy")])
+def test_links_that_lead_in_a_circle(
+    names: tuple[str, ...], files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, target in zip(names, (*names[1:], names[0]), strict=True):
+        (files / name).symlink_to(files / target)
+    assert run(files, "A.npy", "B.npy", "-o", names[0]) == 2
+    assert "its links lead in a circle" in capsys.readouterr().err
+    assert (files / names[0]).is_symlink()
+    assert run(files, names[0], "B.npy", "-o", "C.npy") == 2
+    assert "cannot read" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["pipe.npy", "B.npy"], ["A.npy", "pipe.npy"], ["A.npy", "B.npy", "--c", "pipe.npy"]])
+def test_a_pipe_is_refused_rather_than_waited_for(arguments: list[str], files: Path) -> None:
+    os.mkfifo(files / "pipe.npy")
+    command = [sys.executable, "-m", "cute_py", "gemm", *arguments, "-o", "C.npy"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=files, timeout=60)
+    assert done.returncode == 2
+    assert "cannot read pipe.npy: it is not a plain file\n  next: " in done.stderr
+
+
+@pytest.mark.parametrize("output", ["A.npy", "B.npy", "link.npy"])
+def test_a_factor_is_not_overwritten(output: str, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (files / "link.npy").symlink_to(files / "B.npy")
+    before = (files / "A.npy").read_bytes(), (files / "B.npy").read_bytes()
+    assert run(files, "A.npy", "B.npy", "-o", output) == 2
+    error = capsys.readouterr().err
+    assert "which is read" in error
+    assert "next: -o another file" in error
+    assert ((files / "A.npy").read_bytes(), (files / "B.npy").read_bytes()) == before
+
+
+def test_c_is_updated_in_its_own_file(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    A, B, C = load(files, "A", "B", "C0")
+    assert run(files, "A.npy", "B.npy", "--c", "C0.npy", "--beta", "3", "-o", "C0.npy") == 0
+    np.testing.assert_array_equal(*load(files, "C0"), A @ B.T + 3 * C)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+@pytest.mark.parametrize("name", ["\u03b1\u03b2.npy", "\udcff.npy"])
+def test_a_name_that_the_output_cannot_encode(encoding: str, name: str, files: Path) -> None:
+    command = [sys.executable, "-m", "cute_py", "gemm", "A.npy", "B.npy", "-o", name]
+    done = subprocess.run(
+        command, capture_output=True, cwd=files, env={**os.environ, "PYTHONIOENCODING": f"{encoding}:strict"}
+    )
+    assert done.returncode == 0
+    assert done.stderr == b""
+    assert b"wrote " in done.stdout
+    assert (files / name).exists()
+
+
+@pytest.mark.parametrize("count", ["0", "-1", "10001", "1000000000000"])
+def test_how_often_a_product_may_be_repeated(count: str, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        run(files, "A.npy", "B.npy", "-o", "C.npy", "--repeat", count)
+    assert exit_.value.code == 2
+    assert "1 to 10000" in capsys.readouterr().err
+
+
+def test_an_interrupted_repetition_says_how_far_it_came(
+    files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from cute_py.cli import gemm
+
+    calls = []
+
+    def interrupted(a: np.ndarray, b: np.ndarray, c: np.ndarray, **options: object) -> None:
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        calls.append(c)
+
+    monkeypatch.setattr(gemm, "gemm", interrupted)
+    assert run(files, "A.npy", "B.npy", "-o", "C.npy", "--repeat", "500") == 130
+    assert capsys.readouterr().err == "cute-py: interrupted after 2 of 500 products; nothing was written\n"
+    assert not (files / "C.npy").exists()
+
+
+def test_what_is_reported_is_what_ran(
+    files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """alpha, beta, the kernel and the place decide what runs, so the explanation has to know all of them."""
+    from cute_py.cli import gemm
+
+    asked = []
+
+    def explain(*operands: np.ndarray, **options: object) -> cute_py.Explanation:
+        asked.append(options)
+        return cute_py.explain(*operands, **options)
+
+    monkeypatch.setattr(gemm, "explain_gemm", explain)
+    arguments = ["A.npy", "B.npy", "--c", "C0.npy", "--alpha", "0", "--beta", "2", "-o", "C.npy", "--device", "emulator"]
+    assert run(files, *arguments, "--json") == 0
+    assert asked == [{"alpha": 0.0, "beta": 2.0, "kernel": "auto", "device": "emulator"}]
+    np.testing.assert_array_equal(*load(files, "C"), 2 * load(files, "C0")[0])
+
+
 @pytest.mark.parametrize("mask", [0o022, 0o027, 0o077, 0o002])
 def test_a_new_file_has_the_mode_of_any_new_file(
     mask: int, files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -217,6 +314,20 @@ def test_info(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(facts["devices"]) == len(cute_py.devices())
 
 
+def test_info_of_a_build_without_cuda(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(_core, "built_with_cuda", False)
+    assert main(["info"]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("CUDA: ")]
+    assert lines == ["CUDA: not in this build; for GPU kernels: CUTE_PY_CUDA=ON pip install ."]
+
+
+def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        main(["--version"])
+    assert exit_.value.code == 0
+    assert capsys.readouterr().out == f"cute-py {cute_py.__version__}\n"
+
+
 def test_kernels(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["kernels"]) == 0
     table = capsys.readouterr().out
@@ -234,6 +345,15 @@ def test_verify(capsys: pytest.CaptureFixture[str]) -> None:
     assert "near: sgemm_sm80" in capsys.readouterr().err
     assert main(["verify", "cpu", "--target", "emulator"]) == 2
     assert "nothing to test" in capsys.readouterr().err
+
+
+def test_verify_says_how_far_it_is_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", "sgemm_1", "sgemm_2", "--target", "emulator"]) == 0
+    of = [testing.count_checks(names, ["emulator"]) for names in (["sgemm_1"], ["sgemm_1", "sgemm_2"])]
+    assert capsys.readouterr().err.splitlines() == [
+        f"verify: sgemm_1, from check 1 of {of[1]}",
+        f"verify: sgemm_2, from check {of[0] + 1} of {of[1]}",
+    ]
 
 
 def test_verify_notices_a_wrong_kernel(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,10 +7,12 @@ argument, a file that cannot be read or written, or a product that cannot be com
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
 
+from cute_py import _core
 from cute_py.cli import atom, draw, gemm, info, kernel, kernels, layout, verify
 from cute_py.cli.command_error import CommandError
 from cute_py.errors import CuteError
@@ -24,10 +26,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="cute-py",
         description="CuTe from the shell: GEMM kernels on GPUs, on the CPU and in an emulator; layouts, atoms and pictures.",
     )
+    parser.add_argument("--version", action="version", version=f"cute-py {_core.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for module in (info, kernels, kernel, gemm, verify, layout, draw, atom):
         module.add_parser(commands)
     options = parser.parse_args(arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a file's name may have what the output cannot encode
     try:
         code: int = options.run(options)
         if sys.stdout is not None:
@@ -43,8 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         discard_output()
         print(f"cute-py {options.command}: cannot print the result: {error.strerror or error}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        print("cute-py: interrupted", file=sys.stderr)
+    except KeyboardInterrupt as error:
+        print(" ".join(["cute-py: interrupted", *map(str, error.args)]), file=sys.stderr)
         return 130
 
 

@@ -19,6 +19,8 @@ from cute_py._gemm import explain_gemm, gemm
 from cute_py.cli.command_error import CommandError
 from cute_py.testing import error_ratio
 
+MOST_REPEATS = 10_000
+
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
@@ -28,7 +30,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     parser.add_argument("a", metavar="A.npy", type=Path, help="float32 (M,K)")
     parser.add_argument("b", metavar="B.npy", type=Path, help="float32 (N,K), or (K,N) with --kn")
-    parser.add_argument("-o", "--output", metavar="C.npy", type=Path, required=True, help="where C (M,N) goes")
+    parser.add_argument(
+        "-o", "--output", metavar="C.npy", type=Path, required=True, help="where C (M,N) goes; it may be C0.npy"
+    )
     parser.add_argument("--kn", action="store_true", help="B is (K,N): compute A B")
     parser.add_argument("--c", metavar="C0.npy", type=Path, help="float32 (M,N), the C that beta multiplies")
     parser.add_argument("--alpha", type=float, default=1.0)
@@ -40,7 +44,13 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="where to compute (default: the CPU; for a GPU kernel the emulator, if there is no GPU)",
     )
     parser.add_argument("--cast", action="store_true", help="convert other real types to float32")
-    parser.add_argument("--repeat", type=positive, default=1, metavar="N", help="compute N times and report the median")
+    parser.add_argument(
+        "--repeat",
+        type=repeats,
+        default=1,
+        metavar="N",
+        help=f"compute N times, at most {MOST_REPEATS}, and report the median",
+    )
     parser.add_argument(
         "--verify", action="store_true", help="compare with float64; exit code 1 if the result is wrong"
     )
@@ -48,10 +58,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.set_defaults(run=run)
 
 
-def positive(text: str) -> int:
+def repeats(text: str) -> int:
     value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("at least 1")
+    if not 1 <= value <= MOST_REPEATS:
+        raise argparse.ArgumentTypeError(f"1 to {MOST_REPEATS}")
     return value
 
 
@@ -59,13 +69,19 @@ def run(options: argparse.Namespace) -> int:
     if options.beta != 0 and options.c is None:
         raise CommandError("--beta needs --c, the C that it multiplies")
     output = check_output(options.output)
+    for path in (options.a, options.b):
+        if output.exists() and path.exists() and output.samefile(path):
+            raise CommandError(
+                f"cannot write {options.output}: it is {path}, which is read\n"
+                "  next: -o another file, and move it there when it is right"
+            )
     a = load(options.a, options.cast)
     b = load(options.b, options.cast)
     if options.kn:
         b = b.T
     start = load(options.c, options.cast) if options.c is not None else None
 
-    call = {"kernel": options.kernel, "device": options.device}
+    call = {"kernel": options.kernel, "device": options.device, "alpha": options.alpha, "beta": options.beta}
     try:
         c = np.empty((a.shape[0], b.shape[0]), np.float32)
     except (MemoryError, ValueError):
@@ -73,13 +89,18 @@ def run(options: argparse.Namespace) -> int:
     if start is not None and start.shape != c.shape:
         raise CommandError(f"{options.c} has shape {start.shape}, the product {c.shape}")
     explanation = explain_gemm(a, b, c, **call)
-    seconds = []
-    for _ in range(options.repeat):
-        if start is not None:
-            c[...] = start
-        begin = time.perf_counter()
-        gemm(a, b, c, alpha=options.alpha, beta=options.beta, **call)
-        seconds.append(time.perf_counter() - begin)
+    seconds: list[float] = []
+    try:
+        for _ in range(options.repeat):
+            if start is not None:
+                c[...] = start
+            begin = time.perf_counter()
+            gemm(a, b, c, **call)
+            seconds.append(time.perf_counter() - begin)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(
+            f"after {len(seconds)} of {options.repeat} products; nothing was written"
+        ) from None
 
     median = statistics.median(seconds)
     report: dict[str, Any] = {
@@ -127,8 +148,13 @@ def ratio_text(ratio: float | None) -> str:
 
 def load(path: Path, cast: bool) -> np.ndarray[Any, np.dtype[np.float32]]:
     try:
-        with path.open("rb") as file:
+        # Opening a pipe waits for whoever writes to it, unless it is opened like this.
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise CommandError(f"cannot read {path}: it is not a plain file\n  next: save the array with numpy.save")
             array = np.load(file, allow_pickle=False)
+    except CommandError:
+        raise
     except Exception as error:  # a damaged file makes NumPy raise almost anything
         raise CommandError(f"cannot read {path}: {error or type(error).__name__}") from None
     if not isinstance(array, np.ndarray):
@@ -147,7 +173,12 @@ def load(path: Path, cast: bool) -> np.ndarray[Any, np.dtype[np.float32]]:
 def check_output(path: Path) -> Path:
     """Find out before the work, not after it, that the result has no place to go. Return the place, links followed."""
     try:
-        path = path.resolve()
+        try:
+            path = path.resolve()
+        except RuntimeError:  # what Python before 3.13 says of links that lead in a circle
+            raise CommandError(f"cannot write {path}: its links lead in a circle") from None
+        if path.is_symlink():  # and where a resolved path stays one
+            raise CommandError(f"cannot write {path}: its links lead in a circle")
         if path.is_dir():
             raise CommandError(f"cannot write {path}: it is a folder")
         if not path.parent.is_dir():
