@@ -179,9 +179,7 @@ def test_only_plain_files_are_replaced(files: Path, capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.parametrize("names", [("loop.npy",), ("one.npy", "two.npy"), ("one.npy", "two.npy", "three.npy")])
-def test_links_that_lead_in_a_circle(
-    names: tuple[str, ...], files: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_links_that_lead_in_a_circle(names: tuple[str, ...], files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, target in zip(names, (*names[1:], names[0]), strict=True):
         (files / name).symlink_to(files / target)
     assert run(files, "A.npy", "B.npy", "-o", names[0]) == 2
@@ -191,7 +189,9 @@ def test_links_that_lead_in_a_circle(
     assert "cannot read" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("arguments", [["pipe.npy", "B.npy"], ["A.npy", "pipe.npy"], ["A.npy", "B.npy", "--c", "pipe.npy"]])
+@pytest.mark.parametrize(
+    "arguments", [["pipe.npy", "B.npy"], ["A.npy", "pipe.npy"], ["A.npy", "B.npy", "--c", "pipe.npy"]]
+)
 def test_a_pipe_is_refused_rather_than_waited_for(arguments: list[str], files: Path) -> None:
     os.mkfifo(files / "pipe.npy")
     command = [sys.executable, "-m", "cute_py", "gemm", *arguments, "-o", "C.npy"]
@@ -269,7 +269,20 @@ def test_what_is_reported_is_what_ran(
         return cute_py.explain(*operands, **options)
 
     monkeypatch.setattr(gemm, "explain_gemm", explain)
-    arguments = ["A.npy", "B.npy", "--c", "C0.npy", "--alpha", "0", "--beta", "2", "-o", "C.npy", "--device", "emulator"]
+    arguments = [
+        "A.npy",
+        "B.npy",
+        "--c",
+        "C0.npy",
+        "--alpha",
+        "0",
+        "--beta",
+        "2",
+        "-o",
+        "C.npy",
+        "--device",
+        "emulator",
+    ]
     assert run(files, *arguments, "--json") == 0
     assert asked == [{"alpha": 0.0, "beta": 2.0, "kernel": "auto", "device": "emulator"}]
     np.testing.assert_array_equal(*load(files, "C"), 2 * load(files, "C0")[0])
@@ -465,7 +478,7 @@ def test_an_expression_reaches_layouts_and_nothing_else(
         ("(1, 2) * 1000000000", "only integers are multiplied"),
         (" * ".join(["9223372036854775807"] * 40), "does not fit in 64 bits"),
         ("9" * 4000, "does not fit in 64 bits"),
-        ("-" * 200 + "1", "nested deeper than 64"),
+        ("(" + "-" * 200 + "1)", "nested deeper than 64"),
         ("coalesce(" * 90 + "'4:1'" + ")" * 90, "nested deeper than 64"),
         ("make_layout(" + "1, " * 2000 + ")", "at most 4096 are read"),
         ("(" * 2000 + "1" + ")" * 2000, "cannot read"),

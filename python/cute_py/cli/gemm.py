@@ -98,9 +98,7 @@ def run(options: argparse.Namespace) -> int:
             gemm(a, b, c, **call)
             seconds.append(time.perf_counter() - begin)
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(
-            f"after {len(seconds)} of {options.repeat} products; nothing was written"
-        ) from None
+        raise KeyboardInterrupt(f"after {len(seconds)} of {options.repeat} products; nothing was written") from None
 
     median = statistics.median(seconds)
     report: dict[str, Any] = {
@@ -151,7 +149,9 @@ def load(path: Path, cast: bool) -> np.ndarray[Any, np.dtype[np.float32]]:
         # Opening a pipe waits for whoever writes to it, unless it is opened like this.
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise CommandError(f"cannot read {path}: it is not a plain file\n  next: save the array with numpy.save")
+                raise CommandError(
+                    f"cannot read {path}: it is not a plain file\n  next: save the array with numpy.save"
+                )
             array = np.load(file, allow_pickle=False)
     except CommandError:
         raise

@@ -27,7 +27,7 @@ def run(options: argparse.Namespace) -> int:
         driver = facts["cuda_driver"] or "none"
         print(f"CUDA: runtime {facts['cuda_runtime']}, driver {driver}")
     else:
-        print("CUDA: not in this build (CUTE_PY_CUDA=OFF)")
+        print("CUDA: not in this build; for GPU kernels: CUTE_PY_CUDA=ON pip install .")
     if facts["devices"]:
         for device in facts["devices"]:
             major, minor = device["compute_capability"]

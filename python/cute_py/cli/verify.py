@@ -7,8 +7,9 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from cute_py._kernels import kernels
 from cute_py.cli.command_error import CommandError
-from cute_py.testing import count_checks, verify
+from cute_py.testing import Check, count_checks, verify
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -34,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
     failures = []
     with progress(total) as advance:
         for check in verify(names, options.target):
-            advance(f"{check.kernel} on {check.target}")
+            advance(check)
             if check.error is None:
                 passed[check.target] = passed.get(check.target, 0) + 1
             else:
@@ -51,21 +52,35 @@ def run(options: argparse.Namespace) -> int:
 
 
 @contextmanager
-def progress(total: int) -> Iterator[Callable[[str], None]]:
-    """Show a bar on standard error if it is a terminal: rich's if that is installed, else a plain one."""
+def progress(total: int) -> Iterator[Callable[[Check], None]]:
+    """Show on standard error how far the checks are.
+
+    On a terminal it is a bar: rich's if that is installed, else a plain one. Elsewhere it is a line for each kernel.
+    """
+    done = 0
     if not sys.stderr.isatty():
-        yield lambda _: None
+        shown = set()
+
+        def say(check: Check) -> None:
+            nonlocal done
+            kernel = kernels()[check.kernel].kernel
+            if kernel not in shown:
+                shown.add(kernel)
+                print(f"verify: {kernel}, from check {done + 1} of {total}", file=sys.stderr, flush=True)
+            done += 1
+
+        yield say
         return
     try:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
     except ImportError:
-        done = 0
 
-        def advance(what: str) -> None:
+        def advance(check: Check) -> None:
             nonlocal done
             done += 1
             bar = "#" * (30 * done // total)
+            what = f"{check.kernel} on {check.target}"
             print(f"\r[{bar:<30}] {done}/{total} {what:<50.50}", end="", file=sys.stderr, flush=True)
 
         try:
@@ -76,4 +91,4 @@ def progress(total: int) -> Iterator[Callable[[str], None]]:
     columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar_display:
         task = bar_display.add_task("", total=total)
-        yield lambda what: bar_display.update(task, advance=1, description=what)
+        yield lambda check: bar_display.update(task, advance=1, description=f"{check.kernel} on {check.target}")
