@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import importlib.metadata
 import inspect
 import pickle
@@ -9,10 +10,12 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import cute_py
+import cute_py.testing
 from cute_py import _core
 
 ROOT = Path(__file__).parents[1]
@@ -41,6 +44,16 @@ def test_the_package_is_typed_and_its_stubs_are_true(tmp_path: Path) -> None:
         capture_output=True, text=True, cwd=tmp_path,
     )  # fmt: skip
     assert check.returncode == 0, check.stdout + check.stderr
+
+
+@pytest.mark.parametrize("module", [cute_py, cute_py.layout, cute_py.atoms, cute_py.errors, cute_py.testing])
+def test_a_star_import_replaces_nothing_of_pythons(module: ModuleType) -> None:
+    assert set(module.__all__) & set(dir(builtins)) == set()
+
+
+@pytest.mark.parametrize("name", ["filter", "zip"])
+def test_cutes_functions_with_names_of_python_are_in_reach(name: str) -> None:
+    assert getattr(cute_py.layout, name) is getattr(_core, name)
 
 
 def test_every_public_name_is_documented() -> None:

@@ -6,6 +6,9 @@ of tilers acts by modes, and text in CuTe's notation is accepted wherever a layo
 
 Every function raises `LayoutError` for arguments that are no layouts, shapes or tilers, for results that do not fit in 64 bits,
 and where its law would not hold.
+
+``from cute_py.layout import *`` leaves out `filter` and `zip`, which would take the place of Python's own. They are
+``cute_py.layout.filter`` and ``cute_py.layout.zip``.
 """
 
 from __future__ import annotations
@@ -29,7 +32,6 @@ from cute_py._core import (
     depth,
     dice,
     downcast,
-    filter,  # noqa: A004 - CuTe's name
     filter_zeros,
     flat_divide,
     flat_product,
@@ -74,9 +76,14 @@ from cute_py._core import (
     unflatten,
     upcast,
     weakly_congruent,
-    zip,  # noqa: A004 - CuTe's name
     zipped_divide,
     zipped_product,
+)
+from cute_py._core import (
+    filter as filter,  # noqa: A004 - CuTe's name
+)
+from cute_py._core import (
+    zip as zip,  # noqa: A004 - CuTe's name
 )
 from cute_py._integers import E, Int, LayoutLeft, LayoutRight, ScaledBasis
 
@@ -104,7 +111,6 @@ __all__ = [
     "depth",
     "dice",
     "downcast",
-    "filter",
     "filter_zeros",
     "flat_divide",
     "flat_product",
@@ -149,7 +155,6 @@ __all__ = [
     "unflatten",
     "upcast",
     "weakly_congruent",
-    "zip",
     "zipped_divide",
     "zipped_product",
 ]
