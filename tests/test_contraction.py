@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
 import os
+import pickle
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -219,6 +221,54 @@ def test_epilogues(target: str, kernel: str, activation: Any, rng: np.random.Gen
                 )
                 x = 0.3 * A.astype("f8") @ B.T.astype("f8") - 0.7 * C
                 np.testing.assert_allclose(got, reference_epilogue(x, epilogue), rtol=scale, atol=scale * 5)
+
+
+class Chameleon(str):
+    """A text that claims to be whatever it is compared with."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    __hash__ = str.__hash__
+
+
+@pytest.mark.parametrize("activation", [Chameleon("tanh"), "tanh", None, 1, ["relu"]])
+def test_an_activation_is_one_of_the_list(activation: Any) -> None:
+    with pytest.raises(OperandError, match="activation is one of none, relu"):
+        Epilogue(activation=activation)
+
+
+def test_an_activation_may_be_of_a_class_derived_from_str() -> None:
+    assert type(Epilogue(activation=Chameleon("relu")).activation) is str
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("activation", "softplus", "activation is one of none, relu"),
+        ("scale", "2", "scale is a real number"),
+        ("saturate", 1, "saturate is True or False"),
+        ("dropout", 0.5, "saved with dropout\n  next: load it with the version"),
+    ],
+)
+def test_an_epilogue_of_another_version_is_checked_when_it_is_loaded(
+    name: str, value: Any, message: str, protocol: int
+) -> None:
+    epilogue = Epilogue(scale=2)
+    object.__setattr__(epilogue, name, value)
+    with pytest.raises(OperandError, match=message):
+        pickle.loads(pickle.dumps(epilogue, protocol))
+    with pytest.raises(OperandError, match=message):
+        copy.copy(epilogue)
+
+
+def test_an_epilogue_is_pickled_and_copied_with_all_that_it_has() -> None:
+    bias = np.arange(3, dtype="f4")
+    epilogue = Epilogue(bias=bias, activation="relu", scale=np.float32(0.5), saturate=True)
+    for other in (pickle.loads(pickle.dumps(epilogue)), copy.deepcopy(epilogue), copy.copy(epilogue)):
+        np.testing.assert_array_equal(other.bias, bias)
+        assert (other.activation, other.scale, other.residual, other.saturate) == ("relu", 0.5, None, True)
 
 
 def test_an_epilogue_rounds_once_and_saturates(rng: np.random.Generator) -> None:
@@ -439,6 +489,9 @@ BAD = {
         r"cannot repeat bias to the shape of the result, \(3,5\)",
     ),
     "scale": (lambda a, b: Epilogue(scale="2"), "scale is a real number"),
+    "scale that is too large": (lambda a, b: Epilogue(scale=10**400), r"scale is a real number .*got 1000+\.\.\.0+$"),
+    "scale that is no number": (lambda a, b: Epilogue(scale=math.nan), "scale is a real number .*got nan"),
+    "scale that is a flag": (lambda a, b: Epilogue(scale=np.True_), "scale is a real number"),
     "complex alpha": (lambda a, b: cute_py.contract("ij,jk", a, b, alpha=1j), "alpha is a real number"),
     "conj": (lambda a, b: cute_py.contract("ij,jk", a, b, conj_a=2), "conj_a is True or False"),
     "axes": (lambda a, b: cute_py.tensordot(a, b, ([0], [0, 1])), "not as many of A as of B"),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+import reprlib
+from dataclasses import dataclass, fields
+from numbers import Real
 from typing import Any, Literal, get_args
 
 from cute_py.errors import OperandError
@@ -52,9 +54,34 @@ class Epilogue:
     saturate: bool = False
 
     def __post_init__(self) -> None:
-        if self.activation not in get_args(Activation):
+        # The characters themselves, whatever a class derived from str says of them.
+        name = str.__str__(self.activation) if isinstance(self.activation, str) else None
+        if name not in get_args(Activation):
             raise OperandError(f"activation is one of {', '.join(get_args(Activation))}, got {self.activation!r}")
-        if isinstance(self.scale, bool) or not isinstance(self.scale, (int, float)) or math.isnan(self.scale):
-            raise OperandError(f"scale is a real number, got {self.scale!r}")
+        object.__setattr__(self, "activation", name)
+        object.__setattr__(self, "scale", _real_number(self.scale))
         if not isinstance(self.saturate, bool):
             raise OperandError(f"saturate is True or False, got {self.saturate!r}")
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Fill in what was pickled or copied, with the checks of a new one: it may be of another version."""
+        known = {field.name for field in fields(self)}
+        if strange := sorted(set(state) - known):
+            raise OperandError(
+                f"an Epilogue has {', '.join(sorted(known))}, and this one was saved with {', '.join(strange)}\n"
+                "  next: load it with the version of cute_py that saved it"
+            )
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
+        self.__post_init__()
+
+
+def _real_number(value: Any) -> float:
+    if isinstance(value, Real) and not isinstance(value, bool):
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.nan
+        if not math.isnan(number):
+            return number
+    raise OperandError(f"scale is a real number that float64 holds, got {reprlib.repr(value)}")
