@@ -7,6 +7,8 @@ import itertools
 import math
 import os
 import pickle
+import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -481,6 +483,23 @@ BAD = {
     "beta without C": (lambda a, b: cute_py.contract("ij,jk", a, b, beta=1), "no C was given"),
     "out_dtype": (lambda a, b: cute_py.contract("ij,jk", a, b, out_dtype="float64"), "writes float16.*not float64"),
     "compute": (lambda a, b: cute_py.contract("ij,jk", a, b, compute="fast"), "compute is one of float32"),
+    "a type of another byte order": (
+        lambda a, b: cute_py.contract("ij,jk", a, b, compute=">f8"),
+        "compute >f8 is not in the byte order of this machine\n  next: compute='float64'",
+    ),
+    "another byte order": (
+        lambda a, b: cute_py.einsum("ij,jk", a, b, out_dtype=np.dtype(">f4")),
+        "out_dtype >f4 is not in the byte order of this machine\n  next: out_dtype='float32'",
+    ),
+    "Python's int as a type": (lambda a, b: cute_py.contract("ij,jk", a, b, out_dtype=int), "writes float16.*not int"),
+    "int to compute in": (lambda a, b: cute_py.contract("ij,jk", a, b, compute=int), "compute is one of float32.*'int'"),
+    "int64 to compute in": (lambda a, b: cute_py.matmul(a, b, compute="i8"), "compute is one of float32.*'int64'"),
+    "a number as a type": (lambda a, b: cute_py.contract("ij,jk", a, b, compute=32), "compute is an element type, got 32"),
+    "an array as a type": (
+        lambda a, b: cute_py.contract("ij,jk", a, b, out_dtype=a),
+        r"out_dtype is an element type, got array\(.*\n  next: out_dtype='float32'",
+    ),
+    "no type": (lambda a, b: cute_py.contract("ij,jk", a, b, compute=""), "compute is empty"),
     "compute and types": (lambda a, b: cute_py.contract("ij,jk", a, b, compute="int32"), "takes A and B of int8"),
     "epilogue": (lambda a, b: cute_py.contract("ij,jk", a, b, epilogue="relu"), "epilogue is a cute_py.Epilogue"),
     "activation": (lambda a, b: Epilogue(activation="tanh"), "activation is one of none, relu"),
@@ -518,6 +537,67 @@ def test_bad_input(name: str, rng: np.random.Generator) -> None:
         call(a, b)
     np.testing.assert_array_equal(a, before[0])
     np.testing.assert_array_equal(b, before[1])
+
+
+def torch_type(name: str) -> Any:
+    return getattr(pytest.importorskip("torch"), name)
+
+
+def jax_type(name: str) -> Any:
+    return getattr(pytest.importorskip("jax").numpy, name)
+
+
+SPELLINGS: dict[str, tuple[str, Callable[[], Any]]] = {
+    "a name": ("float64", lambda: "float64"),
+    "NumPy's class": ("float64", lambda: np.float64),
+    "NumPy's dtype": ("float64", lambda: np.dtype("f8")),
+    "NumPy's code": ("float64", lambda: "f8"),
+    "a code with the byte order": ("float64", lambda: "<f8" if sys.byteorder == "little" else ">f8"),
+    "the native byte order": ("float64", lambda: "=f8"),
+    "a word of C": ("float64", lambda: "double"),
+    "Python's float": ("float64", lambda: float),
+    "Python's complex": ("complex128", lambda: complex),
+    "NumPy's complex": ("complex64", lambda: np.complex64),
+    "a code of two": ("complex64", lambda: "c8"),
+    "PyTorch's": ("float64", lambda: torch_type("float64")),
+    "PyTorch's complex": ("complex64", lambda: torch_type("complex64")),
+    "JAX's": ("float64", lambda: jax_type("float64")),
+    "JAX's complex": ("complex64", lambda: jax_type("complex64")),
+}
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.parametrize("argument", ["compute", "out_dtype"])
+def test_a_type_in_the_words_of_any_library(argument: str, spelling: str, rng: np.random.Generator) -> None:
+    name, dtype = SPELLINGS[spelling]
+    a, b = draw(rng, (3, 4), exact=True), draw(rng, (4, 5), exact=True)
+    options = {argument: dtype()} if argument == "compute" else {"compute": name, argument: dtype()}
+    for result in (
+        cute_py.gemm(a, b.T, **options),
+        cute_py.matmul(a, b, **options),
+        cute_py.contract("ij,jk", a, b, **options),
+        cute_py.einsum("ij,jk,kl", a, b, b.T, **options) @ np.linalg.pinv(b.T),
+        cute_py.tensordot(a, b, 1, **options),
+        cute_py.plan_contract("ij,jk", a, b, **options)(a, b),
+    ):
+        assert result.dtype == name
+        np.testing.assert_allclose(result, a @ b, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "name"),
+    [(lambda: numpy_type("bfloat16"), "bfloat16"), (lambda: numpy_type("bfloat16").type, "bfloat16")]
+    + [(lambda: torch_type("bfloat16"), "bfloat16"), (lambda: jax_type("bfloat16"), "bfloat16")]
+    + [(lambda: torch_type("half"), "float16"), (lambda: np.half, "float16"), (lambda: "e", "float16")],
+)
+def test_a_half_in_the_words_of_any_library(dtype: Callable[[], Any], name: str, rng: np.random.Generator) -> None:
+    a = draw(rng, (3, 4), exact=True)
+    assert cute_py.gemm(a, a, out_dtype=dtype()).dtype == numpy_type(name)
+
+
+def test_tfloat32_is_a_type_to_compute_in(rng: np.random.Generator) -> None:
+    a = draw(rng, (3, 4), exact=True)
+    assert cute_py.explain(a, a, compute="tfloat32", device="emulator").compute == "tfloat32"
 
 
 M_VALUES = [*range(1, 18), *range(31, 34), *range(63, 66), *range(127, 130), 255, 256, 1000]

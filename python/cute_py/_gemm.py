@@ -54,7 +54,7 @@ def gemm(
     device: str | None = None,
     emulator: EmulatorOptions | None = None,
     out: Any = None,
-    compute: str | None = None,
+    compute: Any = None,
     out_dtype: Any = None,
     conj_a: bool = False,
     conj_b: bool = False,
@@ -94,10 +94,11 @@ def gemm(
     out
         Where the result goes, if not to C.
     compute
-        What products are formed and summed in: ``"float32"``, ``"tfloat32"``, ``"float64"``, ``"complex64"``,
-        ``"complex128"``, ``"int32"``. By default the widest of the factors, at least float32; int32 for int8.
+        What products are formed and summed in: float32, ``"tfloat32"``, float64, complex64, complex128 or int32. By default
+        the widest of the factors, at least float32; int32 for int8.
     out_dtype
-        The type of a new result. By default that of A and B if it is one, else the type of `compute`; int32 for int8.
+        The type of a new result. By default that of A and B if it is one, else the type of `compute`; int32 for int8. This
+        one and `compute` are names, such as ``"float32"`` and ``"f4"``, types of Python, NumPy, PyTorch, JAX or ml_dtypes.
     conj_a, conj_b
         Multiply by the complex conjugate.
     epilogue
@@ -244,7 +245,7 @@ def explain_gemm(
     stream: Any = None,
     device: str | None = None,
     out: Any = None,
-    compute: str | None = None,
+    compute: Any = None,
     out_dtype: Any = None,
     conj_a: bool = False,
     conj_b: bool = False,

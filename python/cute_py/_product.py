@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from cute_py import _core
 from cute_py._arrays import as_result, empty_result
+from cute_py._types import type_name
 from cute_py.emulator import EmulatorOptions
 from cute_py.epilogue import Epilogue
 from cute_py.errors import OperandError
@@ -27,7 +28,7 @@ class Function(NamedTuple):
 
 def options_of(
     out: Any,
-    compute: str | None,
+    compute: Any,
     out_dtype: Any,
     conj_a: bool,
     conj_b: bool,
@@ -45,15 +46,8 @@ def options_of(
         return None
     if epilogue is not None and not isinstance(epilogue, Epilogue):
         raise OperandError(f"epilogue is a cute_py.Epilogue or None, got {type(epilogue).__name__}")
-    return out, compute, type_name(out_dtype), conj_a, conj_b, epilogue, batch_invariant
-
-
-def type_name(dtype: Any) -> str | None:
-    """Return ``"float32"`` for that, for numpy.float32, numpy.dtype("f4"), torch.float32 and the like."""
-    if dtype is None or isinstance(dtype, str):
-        return dtype
-    name = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or str(dtype)
-    return str(name).rpartition(".")[2]
+    types = type_name("compute", compute), type_name("out_dtype", out_dtype)
+    return out, *types, conj_a, conj_b, epilogue, batch_invariant
 
 
 def run_product(
