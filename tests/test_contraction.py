@@ -403,6 +403,24 @@ def test_addresses_that_a_gpu_cannot_read(rng: np.random.Generator) -> None:
     np.testing.assert_array_equal(cute_py.gemm(good, good).get(), 4)  # the GPU is as it was
 
 
+@pytest.mark.parametrize("ranks", [(24, 24), (24, 0), (1, 24), (3, 3)])
+def test_tensordot_of_many_modes(ranks: tuple[int, int], rng: np.random.Generator) -> None:
+    a, b = (draw(rng, (2,) * min(r, 3) + (1,) * (r - min(r, 3)), exact=True) for r in ranks)
+    most = min(ranks)
+    np.testing.assert_array_equal(
+        cute_py.tensordot(a, b, (range(most), range(most))), np.tensordot(a, b, (list(range(most)),) * 2)
+    )
+
+
+@pytest.mark.parametrize("ranks", [(25, 1), (1, 25), (30, 30)])
+@pytest.mark.parametrize("function", ["tensordot", "inner", "outer"])
+def test_more_modes_than_an_operand_has(function: str, ranks: tuple[int, int]) -> None:
+    a, b = (np.ones((1,) * r, "f4") for r in ranks)
+    arguments = (0,) if function == "tensordot" else ()
+    with pytest.raises(OperandError, match=rf"^{function}: [AB] has rank (25|30); an operand has 0 to 24 modes\n  A "):
+        getattr(cute_py, function)(a, b, *arguments)
+
+
 def test_tensordot_inner_and_outer(rng: np.random.Generator) -> None:
     a, b = draw(rng, (3, 4, 5), exact=True), draw(rng, (4, 3, 2), exact=True)
     np.testing.assert_array_equal(cute_py.tensordot(a, b, ([1, 0], [0, 1])), np.tensordot(a, b, ([1, 0], [0, 1])))
@@ -461,7 +479,7 @@ def test_nan_infinity_and_empty_groups(rng: np.random.Generator) -> None:
 
 BAD = {
     "no text": (lambda a, b: cute_py.contract(5, a, b), "subscripts are a text"),
-    "one operand": (lambda a, b: cute_py.contract("ij->ij", a, b), "name 1 operands, and there are 2"),
+    "one operand": (lambda a, b: cute_py.contract("ij->ij", a, b), "name 1 operand, and there are 2"),
     "a digit": (lambda a, b: cute_py.contract("i1,jk->ik", a, b), "have '1' in operand 1"),
     "two results": (lambda a, b: cute_py.contract("ij,jk->i,k", a, b), "there is one result"),
     "two arrows": (lambda a, b: cute_py.contract("ij,jk->->ik", a, b), "misplaced"),
@@ -516,15 +534,84 @@ BAD = {
     "axes": (lambda a, b: cute_py.tensordot(a, b, ([0], [0, 1])), "not as many of A as of B"),
     "axis": (lambda a, b: cute_py.tensordot(a, b, ([5], [0])), "does not have"),
     "axes that differ": (lambda a, b: cute_py.tensordot(a, b, ([0], [0])), "axis 0 of A, of extent 3"),
-    "matmul of a scalar": (lambda a, b: cute_py.matmul(a, np.array(1, "f4")), "a scalar is neither"),
+    "matmul of a scalar": (lambda a, b: cute_py.matmul(a, np.array(1, "f4")), "a number is neither"),
+    "matmul of a number": (lambda a, b: cute_py.matmul(2.0, a), r"(?s)a number is neither.*A float32 \(\):\(\) cpu"),
+    "matmul of other K": (
+        lambda a, b: cute_py.matmul(a, a),
+        r"(?s)last mode of A, of extent 4, with the last but one of B, of extent 3\n  A float32 \(3,4\):\(4,1\) cpu\n"
+        r"  B float32 \(3,4\):\(4,1\) cpu\n  next: .*gemm takes B \(N,K\)",
+    ),
     "too much": (
         lambda a, b: cute_py.contract("ij,kl->", *(np.broadcast_to(np.float32(1), (2**30, 2**29)) for _ in "ab")),
         "more multiplications than 64 bits count",
     ),
     "25 modes": (lambda a, b: cute_py.contract("...,->...", np.ones((1,) * 25, "f4"), np.array(1, "f4")), "rank 25"),
-    "a list": (lambda a, b: cute_py.contract("ij,jk", a, [[1.0]]), "B is a list, not an array"),
+    "a list": (lambda a, b: cute_py.contract("ij,jk", a, [[1.0]]), r"(?s)B is a list, not an array.*numpy\.asarray"),
+    "a list to einsum": (
+        lambda a, b: cute_py.einsum("ij,jk,kl", a, b, [[1.0]]),
+        r"(?s)operand 3 is a list, not an array.*next: .*numpy\.asarray",
+    ),
+    "a tuple to matmul": (lambda a, b: cute_py.matmul(a, (1, 2)), "matmul: B is a tuple, not an array"),
+    "a class": (lambda a, b: cute_py.contract("i,i->", np.float32, a), "A is the class float32, not an array"),
+    "a class to matmul": (lambda a, b: cute_py.matmul(a, np.ndarray), "matmul: B is the class ndarray, not an array"),
+    "a class to tensordot": (lambda a, b: cute_py.tensordot(np.float64, a), "tensordot: A is the class float64, not"),
+    "an int that the type does not hold": (
+        lambda a, b: cute_py.contract(",ij", 10**400, a),
+        r"10000.*\.\.\..* is no number of the type float32\n  next: pass an array without modes",
+    ),
+    "an int that int8 does not hold": (
+        lambda a, b: cute_py.contract(",ij", 200, a.astype("i1")),
+        "200 is no number of the type int8",
+    ),
+    "text": (lambda a, b: cute_py.contract(",ij", "2", a), "A is a str, not an array"),
     "einsum of nothing": (lambda a, b: cute_py.einsum("ij"), "got no array"),
-    "einsum path": (lambda a, b: cute_py.einsum("ij,jk,kl", a, b, b.T, optimize="strange"), "einsum:"),
+    "einsum without subscripts": (
+        lambda a, b: cute_py.einsum(a, b),
+        r"got a ndarray of shape \(4, 5\)\n  next: einsum\('ij,jk->ik', A, B\)",
+    ),
+    "einsum with a negative index": (
+        lambda a, b: cute_py.einsum(a, [-1, 5], b, [5, 2], [-1, 2]),
+        r"integers from 0 to 51 and Ellipsis, got \[-1, 5\]",
+    ),
+    "einsum with an index too large": (lambda a, b: cute_py.einsum(a, [0, 52]), r"0 to 51 and Ellipsis, got \[0, 52\]"),
+    "a semicolon": (
+        lambda a, b: cute_py.einsum("ij;jk->ik", a, b),
+        "have ';', which is no index and separates nothing: ',' separates operands",
+    ),
+    "a way to order pairs": (
+        lambda a, b: cute_py.einsum("ij,jk,kl", a, b, b.T, optimize="gredy"),
+        r"no way to order pairs called 'gredy'\n  next: near are 'greedy'",
+    ),
+    "a strange way": (
+        lambda a, b: cute_py.einsum("ij,jk,kl", a, b, b.T, optimize="x"),
+        r"called 'x'\n  next: use 'auto', .*'optimal'",
+    ),
+    "int8 three times": (
+        lambda a, b: cute_py.einsum("ij,jk,kl", *(x.astype("i1") for x in (a, b, b.T))),
+        r"more than two operands, and int8 takes two(?s:.)*operand 3 int8 \(5,4\)\n  next: convert the int8 operands",
+    ),
+    "a type among three": (
+        lambda a, b: cute_py.einsum("ij,jk,kl", a, b.astype("i8"), b.T),
+        r"multiplies float16, .*operand 2 is none of them(?s:.)*operand 2 int64 \(4,5\)\n(?s:.)*next: convert operand 2",
+    ),
+    "extents among three": (
+        lambda a, b: cute_py.einsum("ij,jk,ik", a, b, b),
+        r"one extent for index i, got 3 in operand 1 and 4 in operand 3\n  operand 1 float32 \(3,4\)",
+    ),
+    "a diagonal among three": (
+        lambda a, b: cute_py.einsum("jj,jk,ik", a, b, b),
+        "takes a diagonal of operand 1 along index j, whose extents 3 and 4 differ",
+    ),
+    "a diagonal of a later one among three": (
+        lambda a, b: cute_py.einsum("ik,kk,ik->i", a, a[:1], a),
+        "takes a diagonal of operand 2 along index k, whose extents 1 and 4 differ",
+    ),
+    "a number beside a list": (lambda a, b: cute_py.contract(",ij", 2.0, [[1.0]]), "B is a list, not an array"),
+    "a number beside a tuple in einsum": (
+        lambda a, b: cute_py.einsum("ij,,ij", a, 2.0, (1.0,)),
+        "einsum: operand 3 is a tuple, not an array",
+    ),
+    "einsum with a strange option": (lambda a, b: cute_py.einsum("ij,jk,kl", a, b, b.T, out_dtype=3), "element type"),
 }  # fmt: skip
 
 
@@ -576,7 +663,7 @@ def test_a_type_in_the_words_of_any_library(argument: str, spelling: str, rng: n
         cute_py.gemm(a, b.T, **options),
         cute_py.matmul(a, b, **options),
         cute_py.contract("ij,jk", a, b, **options),
-        cute_py.einsum("ij,jk,kl", a, b, b.T, **options) @ np.linalg.pinv(b.T),
+        cute_py.einsum("ij,jk,kl", a, b, np.eye(5, dtype="f4"), **options),
         cute_py.tensordot(a, b, 1, **options),
         cute_py.plan_contract("ij,jk", a, b, **options)(a, b),
     ):
@@ -586,9 +673,15 @@ def test_a_type_in_the_words_of_any_library(argument: str, spelling: str, rng: n
 
 @pytest.mark.parametrize(
     ("dtype", "name"),
-    [(lambda: numpy_type("bfloat16"), "bfloat16"), (lambda: numpy_type("bfloat16").type, "bfloat16")]
-    + [(lambda: torch_type("bfloat16"), "bfloat16"), (lambda: jax_type("bfloat16"), "bfloat16")]
-    + [(lambda: torch_type("half"), "float16"), (lambda: np.half, "float16"), (lambda: "e", "float16")],
+    [
+        (lambda: numpy_type("bfloat16"), "bfloat16"),
+        (lambda: numpy_type("bfloat16").type, "bfloat16"),
+        (lambda: torch_type("bfloat16"), "bfloat16"),
+        (lambda: jax_type("bfloat16"), "bfloat16"),
+        (lambda: torch_type("half"), "float16"),
+        (lambda: np.half, "float16"),
+        (lambda: "e", "float16"),
+    ],
 )
 def test_a_half_in_the_words_of_any_library(dtype: Callable[[], Any], name: str, rng: np.random.Generator) -> None:
     a = draw(rng, (3, 4), exact=True)
@@ -598,6 +691,171 @@ def test_a_half_in_the_words_of_any_library(dtype: Callable[[], Any], name: str,
 def test_tfloat32_is_a_type_to_compute_in(rng: np.random.Generator) -> None:
     a = draw(rng, (3, 4), exact=True)
     assert cute_py.explain(a, a, compute="tfloat32", device="emulator").compute == "tfloat32"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda a: cute_py.tensordot(a, a, 1),
+        lambda a: cute_py.inner(a, a),
+        lambda a: cute_py.outer(a, a),
+        lambda a: cute_py.matmul(a, a),
+    ],
+    ids=["tensordot", "inner", "outer", "matmul"],
+)
+def test_an_error_names_the_function_that_was_called(call: Callable[[np.ndarray], Any], request: Any) -> None:
+    with pytest.raises(OperandError, match=rf"^{request.node.callspec.id} multiplies float16.*A is none of them"):
+        call(np.ones((3, 3), "i8"))
+
+
+@pytest.mark.parametrize("function", [cute_py.tensordot, cute_py.inner, cute_py.outer, cute_py.matmul])
+def test_an_unknown_option_is_one_of_the_function_that_was_called(function: Callable[..., Any]) -> None:
+    a = np.ones((3, 3), "f4")
+    with pytest.raises(TypeError, match=rf"^{function.__name__}\(\) got an unexpected keyword argument 'casting'"):
+        function(a, a, casting="same_kind")
+
+
+@pytest.mark.parametrize("dtype", ["i8", "u1", "?", object])
+def test_an_error_of_one_operand_shows_one_operand(dtype: Any) -> None:
+    with pytest.raises(OperandError) as error:
+        cute_py.einsum("ij->j", np.ones((2, 3), dtype))
+    assert "\n  B " not in str(error.value)
+    assert "einsum('ij->j')" in str(error.value) or "A (numpy.ndarray" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [((2, 1), (3, 2)), ((1,), (2,)), ((2,), (1, 2)), ((2, 3), (1, 4)), ((2, 3), (1,)), ((5, 2, 1), (5, 3, 2))],
+)
+def test_matmul_repeats_no_summed_mode(first: tuple[int, ...], second: tuple[int, ...]) -> None:
+    a, b = np.ones(first, "f4"), np.ones(second, "f4")
+    with pytest.raises(ValueError, match="mismatch"):
+        np.matmul(a, b)
+    with pytest.raises(OperandError, match=r"matmul sums the last mode of A"):
+        cute_py.matmul(a, b)
+
+
+NUMBERS: dict[str, Any] = {
+    "a bool": True,
+    "an int": -3,
+    "a float": 2.5,
+    "a complex": 1.5 - 2j,
+    "a float16": np.float16(2.5),
+    "a float32": np.float32(2.5),
+    "a float64": np.float64(2.5),
+    "a complex64": np.complex64(1 + 2j),
+    "a complex128": np.complex128(1 + 2j),
+}
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("factor", ["float16", "float32", "float64", "complex64", "complex128"])
+def test_numbers_are_operands_as_in_numpy(factor: str, number: str, rng: np.random.Generator) -> None:
+    a, x = draw(rng, (3, 4), np.dtype(factor), exact=True), NUMBERS[number]
+    expected = x * a
+    for result in (
+        cute_py.contract(",ij->ij", x, a),
+        cute_py.contract("ij,->ij", a, x),
+        cute_py.einsum(",ij", x, a),
+        cute_py.einsum(a, [0, 1], x, [], [0, 1]),
+        cute_py.einsum("ij,,->ij", a, x, True),
+        cute_py.inner(x, a),
+        cute_py.inner(a, x),
+        cute_py.outer(x, a),
+        cute_py.outer(a, x),
+        cute_py.tensordot(x, a, 0),
+    ):
+        np.testing.assert_array_equal(result, expected)
+        assert result.dtype == expected.dtype
+    assert cute_py.explain(",ij->ij", x, a).operands[2].startswith(f"C {expected.dtype}")
+
+
+@pytest.mark.parametrize("first", ["a float", "a complex", "a float64"])
+@pytest.mark.parametrize("second", ["a float", "a complex", "a float64"])
+def test_numbers_alone_are_of_double_precision(first: str, second: str) -> None:
+    x, y = NUMBERS[first], NUMBERS[second]
+    result = cute_py.einsum(",", x, y)
+    assert result == x * y
+    assert type(result) is type(np.multiply(x, y))
+
+
+def test_numbers_beside_integers_and_several_types(rng: np.random.Generator) -> None:
+    a = draw(rng, (3, 4), np.int8, exact=True)
+    np.testing.assert_array_equal(cute_py.contract(",ij", -100, a), -100 * a.astype("i4"))
+    with pytest.raises(UnsupportedProblemError, match="int8 only by int8"):
+        cute_py.contract(",ij", 0.5, a)
+    mixed = a.astype("f4"), a.astype("f8")
+    # A number takes the widest type beside it, not that of the first array that it meets.
+    result = cute_py.einsum(",ij,ij->ij", 0.1, *mixed, optimize=False)
+    np.testing.assert_array_equal(result, np.float64(0.1) * mixed[0] * mixed[1])
+    with pytest.raises(OperandError, match="none of them"):
+        cute_py.contract(",ij", np.int64(3), mixed[0])
+
+
+VECTOR_PRODUCTS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "matmul": (cute_py.matmul, np.matmul),
+    "inner": (cute_py.inner, np.inner),
+    "tensordot": (lambda a, b, **o: cute_py.tensordot(a, b, 1, **o), lambda a, b: np.tensordot(a, b, 1)),
+    "einsum": (lambda a, b, **o: cute_py.einsum("i,i->", a, b, **o), lambda a, b: np.einsum("i,i->", a, b)),
+    "einsum of one": (lambda a, b, **o: cute_py.einsum("i->", a, **o), lambda a, b: np.einsum("i->", a)),
+    "einsum of three": (
+        lambda a, b, **o: cute_py.einsum("i,i,i->", a, b, a, **o),
+        lambda a, b: np.einsum("i,i,i->", a, b, a),
+    ),
+    "contract": (lambda a, b, **o: cute_py.contract("i,i->", a, b, **o), lambda a, b: np.einsum("i,i->", a, b)),
+    "outer": (lambda a, b, **o: cute_py.outer(a[0], b[0], **o), lambda a, b: np.multiply.outer(a[0], b[0])),
+}
+
+
+@pytest.mark.parametrize("name", VECTOR_PRODUCTS)
+@pytest.mark.parametrize("factor", ["float16", "float32", "float64", "complex64", "complex128"])
+def test_results_without_modes_are_of_numpys_kind(name: str, factor: str, rng: np.random.Generator) -> None:
+    ours, numpys = VECTOR_PRODUCTS[name]
+    a, b = (draw(rng, (4,), np.dtype(factor), exact=True) for _ in "ab")
+    result, expected = ours(a, b), numpys(a, b)
+    assert type(result) is type(expected)
+    assert result.dtype == expected.dtype
+    assert result == expected
+    out = np.zeros((), result.dtype)
+    assert ours(a, b, out=out) is out
+    assert out == expected
+
+
+def test_einsum_of_halves_in_a_wider_type(rng: np.random.Generator) -> None:
+    for half, count in itertools.product(("float16", "bfloat16"), (1, 2, 3)):
+        arrays = [draw(rng, (3, 3), numpy_type(half), exact=True) for _ in range(count)]
+        subscripts = ",".join(["ij", "jk", "kl"][:count]) + "->i" + "jkl"[count - 1]
+        wide = np.einsum(subscripts, *(x.astype("f8") for x in arrays))
+        for compute in ("float64", "complex64", "complex128"):
+            result = cute_py.einsum(subscripts, *arrays, compute=compute)
+            assert result.dtype == compute
+            np.testing.assert_array_equal(result, wide)
+        assert cute_py.einsum(subscripts, *arrays, compute="float32").dtype == numpy_type(half)
+        assert cute_py.einsum(subscripts, *arrays, compute="float64", out_dtype="float32").dtype == np.float32
+
+
+def test_an_einsum_finds_its_pairs_once(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    import opt_einsum
+
+    found = []
+    original = opt_einsum.contract_path
+
+    def contract_path(*arguments: Any, **options: Any) -> Any:
+        found.append(arguments)
+        return original(*arguments, **options)
+
+    monkeypatch.setattr(opt_einsum, "contract_path", contract_path)
+    subscripts = "ab,bc,cd,de,ef,fa->"
+    n = 11  # an extent that no other test asks for
+    for count, (extent, dtype, optimize) in enumerate(
+        [(n, "f4", "auto"), (n, "f4", "greedy"), (n + 1, "f4", "auto"), (n, "f8", "auto"), (n, "f2", True)], 1
+    ):
+        for _ in range(3):
+            arrays = [draw(rng, (extent, extent), np.dtype(dtype)) for _ in range(6)]
+            result = cute_py.einsum(subscripts, *arrays, optimize=optimize)
+            expected = np.einsum(subscripts, *(x.astype("f8") for x in arrays), optimize=True)
+            np.testing.assert_allclose(result, expected, rtol=1e-2 if dtype == "f2" else 1e-3)
+        assert len(found) == count
 
 
 M_VALUES = [*range(1, 18), *range(31, 34), *range(63, 66), *range(127, 130), 255, 256, 1000]

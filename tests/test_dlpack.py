@@ -117,6 +117,22 @@ def test_details_of_a_capsule_are_honoured(array: np.ndarray, versioned: bool) -
     np.testing.assert_array_equal(cute_py.gemm(array, eternal), expected)
 
 
+@pytest.mark.parametrize("versioned", [True, False])
+@pytest.mark.parametrize("subscripts", ["ij->ji", "ij->i", "ij->", "ij,jk->ik", "ij,jk,kl->il"])
+def test_einsum_of_arrays_that_tell_a_shape_and_no_type(array: np.ndarray, subscripts: str, versioned: bool) -> None:
+    class Shaped(Producer):
+        shape = property(lambda self: self.array.shape)
+
+    arrays = [array, array.T.copy(), array][: subscripts.count(",") + 1]
+    result = cute_py.einsum(subscripts, *(Shaped(x, versioned=versioned) for x in arrays))
+    np.testing.assert_array_equal(result, np.einsum(subscripts, *arrays))
+    assert result.dtype == np.float32
+    with pytest.raises(OperandError, match="takes the type of the arrays beside it, and one of them does not tell"):
+        cute_py.contract(",ij", 2.0, Shaped(array))
+    with pytest.raises(OperandError, match=r"has __dlpack__ and no shape\n  next: numpy\.from_dlpack"):
+        cute_py.einsum(subscripts, *map(Producer, arrays))
+
+
 def test_c_through_a_capsule(array: np.ndarray) -> None:
     memory = np.full((6, 6), np.nan, np.float32)
     C = Producer(memory)

@@ -125,6 +125,59 @@ def test_jax(operands: tuple[np.ndarray, np.ndarray], platform: str) -> None:
     assert cute_py.gemm(half, half).dtype == half.dtype
 
 
+@pytest.mark.parametrize("device", TORCH_DEVICES)
+@pytest.mark.parametrize(
+    ("number", "dtype", "expected"),
+    [
+        (2, "float16", "float16"),
+        (2.5, "bfloat16", "bfloat16"),
+        (2.5, "float32", "float32"),
+        (1j, "float64", "complex128"),
+        (1j, "bfloat16", "complex64"),
+        (np.float64(2), "float32", "float64"),
+        (np.float16(2), "float32", "float32"),
+    ],
+)
+def test_numbers_beside_torch_tensors(number: Any, dtype: str, expected: str, device: str) -> None:
+    torch = need("torch")
+    A = torch.ones(3, 4, dtype=getattr(torch, dtype), device=device)
+    for result in (
+        cute_py.contract(",ij->ij", number, A),
+        cute_py.einsum("ij,->ij", A, number),
+        cute_py.einsum("ij,,->ij", A, number, 1),
+        cute_py.outer(number, A),
+    ):
+        assert isinstance(result, torch.Tensor)
+        assert result.device.type == device
+        assert result.dtype == getattr(torch, expected)
+        assert (result == number).all()
+    vector = cute_py.matmul(A[0], A[0])  # stays a tensor
+    assert isinstance(vector, torch.Tensor)
+    assert vector.shape == ()
+
+
+@pytest.mark.parametrize("platform", ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)])
+@pytest.mark.parametrize(
+    ("number", "dtype", "expected"),
+    [
+        (2, "float16", "float16"),
+        (2.5, "bfloat16", "bfloat16"),
+        (1j, "float32", "complex64"),
+        (np.float32(2), "bfloat16", "float32"),
+    ],
+)
+def test_numbers_beside_jax_arrays(number: Any, dtype: str, expected: str, platform: str) -> None:
+    jax = need("jax")
+    device = jax.devices(platform)[0]
+    A = jax.device_put(jax.numpy.ones((3, 4), dtype), device)
+    for result in (cute_py.contract(",ij->ij", number, A), cute_py.einsum("ij,->ij", A, number)):
+        assert isinstance(result, jax.Array)
+        assert result.devices() == {device}
+        assert result.dtype == expected
+        assert (result == number).all()
+    assert isinstance(cute_py.einsum("ij,ij->", A, A), jax.Array)
+
+
 def test_bfloat16_of_ml_dtypes(rng: np.random.Generator) -> None:
     ml_dtypes = need("ml_dtypes")
     A = rng.integers(-8, 9, (5, 7)).astype(ml_dtypes.bfloat16)[:, ::-2]

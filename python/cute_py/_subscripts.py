@@ -7,7 +7,8 @@ from functools import lru_cache
 
 from cute_py.errors import OperandError
 
-_LETTERS = frozenset(string.ascii_letters)
+LETTERS = string.ascii_letters
+_LETTERS = frozenset(LETTERS)
 
 
 @lru_cache(maxsize=4096)
@@ -28,7 +29,9 @@ def parse(function: str, subscripts: str, ranks: tuple[int, ...]) -> tuple[tuple
         raise refuse("have a misplaced '-' or '>'")
     terms = inputs.split(",")
     if len(terms) != len(ranks):
-        raise refuse(f"name {len(terms)} operands, and there are {len(ranks)}")
+        if strange := next((x for x in inputs if x not in _LETTERS and x not in ".,"), ""):
+            raise refuse(f"have {strange!r}, which is no index and separates nothing: ',' separates operands")
+        raise refuse(f"name {len(terms)} operand{'s' * (len(terms) != 1)}, and there are {len(ranks)}")
     if "," in output:
         raise refuse("have a ',' after '->': there is one result")
 
