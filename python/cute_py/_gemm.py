@@ -185,8 +185,8 @@ def _blas_function(function: Function) -> BlasFunction:
     product.__name__ = product.__qualname__ = function.name
     product.__doc__ = f"""A is (M,K):{strides_a}, B is (N,K):{strides_b}, C is (M,N):(1,ldC); C = alpha * A B^T + beta * C in {function.factors}.
 
-    {majors}, C m-major: BLAS's {letters} for column-major storage. Other strides are refused with the name of the function that
-    takes them; a leading dimension is at least as long as a line. A third mode of A, B and C counts products. A new C has
+    {majors}, C m-major: BLAS's {letters} for column-major storage. Other strides are refused; `gemm` takes
+    any. A leading dimension is at least as long as a line. A third mode of A, B and C counts products. A new C has
     ldC = M. All else is as in `gemm`.
 
     >>> import cute_py, numpy as np
