@@ -81,7 +81,7 @@ class Producer:
         tensor.device_type, tensor.device_id = self.__dlpack_device__()
         tensor.ndim = changes.get("ndim", len(shape))
         tensor.code, tensor.bits, tensor.lanes = changes.get("dtype", (2, 32, 1))
-        tensor.shape = (ctypes.c_int64 * len(shape))(*shape)
+        tensor.shape = None if changes.get("no_shape") else (ctypes.c_int64 * len(shape))(*shape)
         tensor.strides = None if strides is None else (ctypes.c_int64 * len(strides))(*strides)
         managed.deleter = Deleter(self.delete) if changes.get("deleter", True) else Deleter()
         name = changes.get("name", b"dltensor_versioned" if self.versioned else b"dltensor")
@@ -154,6 +154,10 @@ HOSTILE = {
     "lanes": ({"dtype": (2, 32, 4)}, "float32x4"),
     "float128": ({"dtype": (2, 128, 1)}, "float128"),
     "no memory": ({"data": None}, "has elements but no memory"),
+    "a rank and no shape": ({"no_shape": True}, "rank 2 and has no shape"),
+    "compact, a rank and no shape": ({"no_shape": True, "strides": None}, "rank 2 and has no shape"),
+    "a GPU below the first": ({"device": (2, -1)}, "on GPU number -1"),
+    "managed memory of a GPU below the first": ({"device": (13, -7)}, "on GPU number -7"),
     "an unknown type": ({"dtype": (77, 32, 1)}, "unknown32"),
     "an unknown device": ({"device": (99, 0)}, "DLPack device type 99"),
     "a future version": ({"version": (2, 0)}, r"DLPack 2\.0"),
@@ -180,6 +184,86 @@ def test_a_strange_capsule_is_refused(array: np.ndarray, case: str, versioned: b
         pytest.skip("an old capsule has no version")
     with pytest.raises(OperandError, match=message):
         cute_py.gemm(array, Producer(array, versioned=versioned, **changes))
+
+
+class ExchangeApi(ctypes.Structure):
+    _fields_ = (
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        *((name, ctypes.c_void_p) for name in ("previous", "allocate", "from_object", "to_object", "view", "stream")),
+    )
+
+
+View = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(DLTensor))
+Stream = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int32, ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p))
+
+
+def exchanging(view: Any, stream: Any = None) -> type[Producer]:
+    """A class of arrays with the C exchange interface, made of two functions."""
+    api = ExchangeApi(major=1, view=ctypes.cast(view, ctypes.c_void_p), stream=ctypes.cast(stream, ctypes.c_void_p))
+    name = b"dlpack_exchange_api"
+
+    class Exchanging(Producer):
+        keep_api = (api, name, view, stream)  # the interface of a type is looked up once and kept
+        __dlpack_c_exchange_api__ = new_capsule(ctypes.addressof(api), name, None)
+
+    return Exchanging
+
+
+NO_STREAM = Stream(lambda device_type, device_id, stream: 0)
+
+
+def test_the_exchange_interface_is_used(array: np.ndarray) -> None:
+    shape, strides = (ctypes.c_int64 * 2)(6, 5), (ctypes.c_int64 * 2)(5, 1)
+
+    @View
+    def view(array: Any, tensor: Any) -> int:
+        tensor[0] = DLTensor(array.array.ctypes.data, 1, 0, 2, 2, 32, 1, shape, strides, 0)
+        return 0
+
+    B = exchanging(view, NO_STREAM)(array)
+    np.testing.assert_array_equal(cute_py.gemm(array, B), array @ array.T)
+    assert B.deleted == 0  # there was no capsule
+
+
+def test_an_exchange_interface_without_a_shape(array: np.ndarray) -> None:
+    @View
+    def view(array: Any, tensor: Any) -> int:
+        tensor[0] = DLTensor(array.array.ctypes.data, 1, 0, 2, 2, 32, 1, None, None, 0)
+        return 0
+
+    with pytest.raises(OperandError, match="B claims to have rank 2 and has no shape"):
+        cute_py.gemm(array, exchanging(view, NO_STREAM)(array))
+
+
+def test_an_exchange_interface_that_fails_without_a_word(array: np.ndarray) -> None:
+    with pytest.raises(OperandError, match="B cannot be exported: it failed without saying why"):
+        cute_py.gemm(array, exchanging(View(lambda array, tensor: -1), NO_STREAM)(array))
+
+
+def test_an_exchange_interface_without_streams_is_not_used(array: np.ndarray) -> None:
+    def view(array: Any, tensor: Any) -> int:
+        raise AssertionError("not to be called")
+
+    B = exchanging(View(view))(array)
+    np.testing.assert_array_equal(cute_py.gemm(array, B), array @ array.T)
+    assert B.deleted == 1
+
+
+def test_strides_that_an_impostor_tells(array: np.ndarray) -> None:
+    class Impostor(Producer):
+        strides = (4,)
+
+    Impostor.__module__ = "cupy"
+    with pytest.raises(OperandError, match="B has 1 strides and rank 2"):
+        cute_py.gemm(array, Impostor(array))
+
+
+@pytest.mark.gpu
+def test_a_gpu_that_is_not_there(array: np.ndarray) -> None:
+    for number in (2**30, 2**31 - 1):
+        with pytest.raises(OperandError, match=f"there is no GPU number {number}"):
+            cute_py.gemm(Producer(array, device=(2, number)), Producer(array, device=(2, number)))
 
 
 def test_a_producer_that_raises(array: np.ndarray) -> None:

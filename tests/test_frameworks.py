@@ -91,6 +91,50 @@ def test_torch_tensors_that_are_not_what_their_memory_says() -> None:
             cute_py.gemm(*operands)
 
 
+@pytest.mark.parametrize("device", TORCH_DEVICES)
+def test_conjugate_views_of_torch(device: str) -> None:
+    torch = need("torch")
+    values = torch.Generator().manual_seed(1)
+    A, B = (torch.randn(m, 5, dtype=torch.complex64, generator=values).to(device) for m in (6, 7))
+    assert A.conj().is_conj()
+    close = {"rtol": 1e-5, "atol": 1e-5}
+
+    torch.testing.assert_close(cute_py.gemm(A.conj(), B), A.conj() @ B.T, **close)
+    torch.testing.assert_close(cute_py.gemm(A, B.conj()), A @ B.mH, **close)
+    torch.testing.assert_close(cute_py.gemm(A.conj(), B, conj_a=True, conj_b=True), A @ B.mH, **close)
+    torch.testing.assert_close(cute_py.matmul(A.mH, A), A.mH @ A, **close)
+    torch.testing.assert_close(cute_py.matmul(A, B.adjoint()), A @ B.adjoint(), **close)
+    torch.testing.assert_close(
+        cute_py.einsum("ij,kj,kl->il", A, B.conj(), B), torch.einsum("ij,kj,kl->il", A, B.conj(), B), **close
+    )
+    torch.testing.assert_close(cute_py.einsum("ij->ji", A.conj()), A.mH.resolve_conj(), **close)
+    plan = cute_py.plan_gemm(A.conj(), B)
+    torch.testing.assert_close(plan(B[:6].conj(), B), B[:6].conj() @ B.T, **close)
+    with pytest.raises(OperandError, match="conjugate views where those are not"):
+        plan(A, B)
+    if device == "cuda":  # through __dlpack__, which refuses what is conjugated
+        stream = torch.cuda.Stream()
+        C = cute_py.gemm(A.conj(), B, stream=stream)
+        stream.synchronize()
+        torch.testing.assert_close(C, A.conj() @ B.T, **close)
+
+
+@pytest.mark.parametrize("device", TORCH_DEVICES)
+def test_what_is_added_or_written_is_no_conjugate_view(device: str) -> None:
+    torch = need("torch")
+    A = torch.ones(3, 4, dtype=torch.complex64, device=device)
+    C = torch.ones(3, 3, dtype=torch.complex64, device=device)
+    for name, call in {
+        "C": lambda: cute_py.gemm(A, A, C.conj()),
+        "out": lambda: cute_py.gemm(A, A, C, beta=1, out=torch.empty_like(C).conj()),
+        "bias": lambda: cute_py.gemm(A, A, epilogue=cute_py.Epilogue(bias=C.conj())),
+        "residual": lambda: cute_py.gemm(A, A, epilogue=cute_py.Epilogue(residual=C.conj())),
+    }.items():
+        with pytest.raises(OperandError, match=rf"(?s)conjugates when it is read.*next: pass {name}\.resolve_conj\(\)"):
+            call()
+    assert (C == 1).all()
+
+
 def test_a_torch_subclass_gets_a_tensor() -> None:
     torch = need("torch")
 

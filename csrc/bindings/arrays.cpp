@@ -22,31 +22,6 @@ constexpr std::uint32_t kMinorVersion = 1;
 // __dlpack__ names the legacy default stream 1; 0 is not allowed.
 std::uintptr_t dlpack_stream(std::uintptr_t stream) { return stream == 0 ? 1 : stream; }
 
-// The exchange interface of an object's type, or null. Looked up once per type; a type that has one is kept alive.
-dlpack::ExchangeApi const* exchange_api(py::handle object) {
-  static auto* const known =
-      new std::unordered_map<PyTypeObject*, dlpack::ExchangeApi const*>;  // never destroyed: types
-                                                                          // outlive the module
-  PyTypeObject* const type = Py_TYPE(object.ptr());
-  if (auto const found = known->find(type); found != known->end()) return found->second;
-
-  dlpack::ExchangeApi const* api = nullptr;
-  auto const handle = py::handle(reinterpret_cast<PyObject*>(type));
-  if (py::hasattr(handle, "__dlpack_c_exchange_api__")) {
-    py::object const capsule = handle.attr("__dlpack_c_exchange_api__");
-    if (PyCapsule_IsValid(capsule.ptr(), "dlpack_exchange_api")) {
-      auto const* offered =
-          static_cast<dlpack::ExchangeApi const*>(PyCapsule_GetPointer(capsule.ptr(), "dlpack_exchange_api"));
-      if (offered->version.major == kMajorVersion && offered->view_object != nullptr) api = offered;
-    }
-  }
-  if (api != nullptr) {
-    handle.inc_ref();
-    known->emplace(type, api);
-  }
-  return api;
-}
-
 std::string dtype_text(dlpack::DataType const& dtype) {
   char const* kind = "unknown";
   switch (dtype.code) {
@@ -90,7 +65,7 @@ std::string device_text(dlpack::Device const& device) {
   }
 }
 
-// The message of the Python exception that is being handled, first line only.
+// The message of a Python exception, first line only.
 std::string first_line(py::error_already_set const& error) {
   try {
     auto const text = py::str(error.value()).cast<std::string>();
@@ -100,10 +75,53 @@ std::string first_line(py::error_already_set const& error) {
   }
 }
 
-bool in_module(py::handle object, char const* module) {
-  auto const name = py::str(py::type::of(object).attr("__module__")).cast<std::string>();
+// The message of the Python exception that a producer raised, first line only. It may have failed without one.
+std::string reason_of_failure() {
+  if (PyErr_Occurred() == nullptr) return "it failed without saying why";
+  return first_line(py::error_already_set());
+}
+
+// Is this the name of a module, or of one inside it?
+bool is_within(std::string const& name, char const* module) {
   auto const length = std::char_traits<char>::length(module);
   return name.compare(0, length, module) == 0 && (name.size() == length || name[length] == '.');
+}
+
+bool in_module(py::handle object, char const* module) {
+  return is_within(py::str(py::type::of(object).attr("__module__")).cast<std::string>(), module);
+}
+
+// Do the arrays of this library keep their memory until the work on its streams that uses it is done?
+// Those of classes derived from theirs do, too.
+bool orders_memory_by_streams(py::handle object) {
+  for (py::handle const base : py::type::of(object).attr("__mro__")) {
+    auto const module = py::str(base.attr("__module__")).cast<std::string>();
+    if (is_within(module, "cupy") || is_within(module, "torch")) return true;
+  }
+  return false;
+}
+
+// What is known of a type that offers the exchange interface.
+struct Exchange {
+  dlpack::ExchangeApi const* api = nullptr;  // null: it offers none
+  bool orders_memory_by_streams = false;
+};
+
+// Looked up once per type; a type that has the interface is kept alive.
+Exchange exchange_of(py::handle object) {
+  static auto* const known =
+      new std::unordered_map<PyTypeObject*, Exchange>;  // never destroyed: types outlive the module
+  PyTypeObject* const type = Py_TYPE(object.ptr());
+  if (auto const found = known->find(type); found != known->end()) return found->second;
+
+  auto const handle = py::handle(reinterpret_cast<PyObject*>(type));
+  if (!py::hasattr(handle, "__dlpack_c_exchange_api__")) return {};
+  py::object const capsule = handle.attr("__dlpack_c_exchange_api__");
+  if (!PyCapsule_IsValid(capsule.ptr(), "dlpack_exchange_api")) return {};
+  auto const* api = static_cast<dlpack::ExchangeApi const*>(PyCapsule_GetPointer(capsule.ptr(), "dlpack_exchange_api"));
+  if (api->version.major != kMajorVersion || api->view_object == nullptr || api->current_stream == nullptr) return {};
+  handle.inc_ref();
+  return known->emplace(type, Exchange{api, orders_memory_by_streams(object)}).first->second;
 }
 
 // An array of NumPy with the type bfloat16 of ml_dtypes.
@@ -174,6 +192,13 @@ void Operand::view(dlpack::Tensor const& tensor) {
     refuse(std::string(name_) + " is on " + device_text(device_) + "; operands are on a CPU or on an NVIDIA GPU",
            "move it to one of these");
   }
+  if (rank_ > 0 && tensor.shape == nullptr) {
+    refuse(std::string(name_) + " claims to have rank " + std::to_string(rank_) + " and has no shape",
+           "check its producer");
+  }
+  if (on_cuda() && device_.id < 0) {
+    refuse(std::string(name_) + " claims to be on GPU number " + std::to_string(device_.id), "check its producer");
+  }
   if (rank_ < 0 || rank_ > kMaxModes) {
     refuse(std::string(name_) + " has rank " + std::to_string(rank_) + "; an operand has 0 to " +
                std::to_string(kMaxModes) + " modes",
@@ -218,11 +243,13 @@ void Operand::view(dlpack::Tensor const& tensor) {
     refuse(std::string(name_) + " has elements but no memory", "pass an array whose memory exists");
   }
 
-  data_ = static_cast<char*>(tensor.data) + tensor.byte_offset;
+  // As a number: nobody says that there is an array to point into.
+  auto const address = reinterpret_cast<std::uintptr_t>(tensor.data) + tensor.byte_offset;
+  data_ = reinterpret_cast<void*>(address);
   // A GPU cannot read a number that is not at a multiple of its size; of a complex one, its parts.
   auto const alignment =
       static_cast<std::uintptr_t>(std::max(dtype_.bits / (dtype_.code == dlpack::kComplex ? 16 : 8), 1));
-  if (on_cuda() && !empty && reinterpret_cast<std::uintptr_t>(data_) % alignment != 0) {
+  if (on_cuda() && !empty && address % alignment != 0) {
     refuse(std::string(name_) + " is at an address that is no multiple of " + std::to_string(alignment) +
                " bytes, where a GPU cannot read " + dtype_text(dtype_),
            "copy it");
@@ -240,6 +267,11 @@ void Operand::view_exported(dlpack::Tensor tensor) {
     for (py::handle const bytes : object_.attr("strides")) {
       strides.push_back(bytes.cast<std::int64_t>() / (tensor.dtype.bits / 8));
     }
+    if (static_cast<std::int64_t>(strides.size()) != tensor.ndim) {
+      refuse(std::string(name_) + " has " + std::to_string(strides.size()) + " strides and rank " +
+                 std::to_string(tensor.ndim),
+             "check its producer");
+    }
     tensor.strides = strides.data();
   }
   view(tensor);
@@ -250,33 +282,9 @@ Operand Operand::import(char const* name, py::handle object, std::optional<std::
   operand.name_ = name;
   operand.object_ = object;
 
-  if (auto const* api = exchange_api(object)) {
-    static PyObject* const requires_grad = PyUnicode_InternFromString("requires_grad");
-    auto const flag = py::reinterpret_steal<py::object>(PyObject_GetAttr(object.ptr(), requires_grad));
-    if (!flag) PyErr_Clear();
-    if (flag && flag.is(py::bool_(true))) {
-      operand.refuse(std::string(name) + " requires grad, and cute_py records no gradients",
-                     "pass " + std::string(name) + ".detach()");
-    }
-    static PyObject* const is_neg = PyUnicode_InternFromString("is_neg");
-    auto const negated = py::reinterpret_steal<py::object>(PyObject_CallMethodNoArgs(object.ptr(), is_neg));
-    if (!negated) PyErr_Clear();
-    if (negated && negated.is(py::bool_(true))) {
-      operand.refuse(std::string(name) + " is a view that PyTorch negates when it is read",
-                     "pass " + std::string(name) + ".resolve_neg()");
-    }
-    dlpack::Tensor tensor{};
-    if (api->view_object(object.ptr(), &tensor) != 0) {
-      py::error_already_set error;
-      operand.refuse(std::string(name) + " cannot be exported: " + first_line(error), "pass a plain strided array");
-    }
-    operand.view(tensor);
-    if (operand.on_cuda()) {
-      void* current = nullptr;
-      if (api->current_stream(operand.device_.type, operand.device_.id, &current) != 0) throw py::error_already_set();
-      operand.stream_ = reinterpret_cast<std::uintptr_t>(current);
-      if (stream && *stream != operand.stream_) operand.import_capsule(stream);  // the library orders the two streams
-    }
+  if (auto const exchange = exchange_of(object); exchange.api != nullptr) {
+    operand.import_view(*exchange.api, stream);
+    operand.must_wait_ = operand.on_cuda() && !exchange.orders_memory_by_streams;
     return operand;
   }
   if (!py::hasattr(object, "__dlpack__") || !py::hasattr(object, "__dlpack_device__")) {
@@ -291,6 +299,52 @@ Operand Operand::import(char const* name, py::handle object, std::optional<std::
   }
   operand.import_capsule(stream);
   return operand;
+}
+
+// Does a method of the object, if it has one of that name, return True?
+bool Operand::is_flagged(PyObject* method) const {
+  auto const flag = py::reinterpret_steal<py::object>(PyObject_CallMethodNoArgs(object_.ptr(), method));
+  if (!flag) PyErr_Clear();
+  return flag && flag.is(py::bool_(true));
+}
+
+// Through the exchange interface of the object's type, which looks at nothing but memory: what a view does to the
+// numbers in it has to be asked for.
+void Operand::import_view(dlpack::ExchangeApi const& api, std::optional<std::uintptr_t> stream) {
+  static PyObject* const requires_grad = PyUnicode_InternFromString("requires_grad");
+  static PyObject* const is_neg = PyUnicode_InternFromString("is_neg");
+  static PyObject* const is_conj = PyUnicode_InternFromString("is_conj");
+  auto const flag = py::reinterpret_steal<py::object>(PyObject_GetAttr(object_.ptr(), requires_grad));
+  if (!flag) PyErr_Clear();
+  if (flag && flag.is(py::bool_(true))) {
+    refuse(std::string(name_) + " requires grad, and cute_py records no gradients",
+           "pass " + std::string(name_) + ".detach()");
+  }
+  if (is_flagged(is_neg)) {
+    refuse(std::string(name_) + " is a view that PyTorch negates when it is read",
+           "pass " + std::string(name_) + ".resolve_neg()");
+  }
+  auto const look = [&] {
+    dlpack::Tensor tensor{};
+    if (api.view_object(object_.ptr(), &tensor) != 0) {
+      refuse(std::string(name_) + " cannot be exported: " + reason_of_failure(), "pass a plain strided array");
+    }
+    view(tensor);
+  };
+  look();
+  if (dtype_.code == dlpack::kComplex && is_flagged(is_conj)) {
+    view_ = object_.attr("conj")();  // of the same memory, and no longer conjugated
+    object_ = view_;
+    conjugated_ = true;
+    look();
+  }
+  if (!on_cuda()) return;
+  void* current = nullptr;
+  if (api.current_stream(device_.type, device_.id, &current) != 0) {
+    refuse(std::string(name_) + "'s library names no stream: " + reason_of_failure(), "check its producer");
+  }
+  stream_ = reinterpret_cast<std::uintptr_t>(current);
+  if (stream && *stream != stream_) import_capsule(stream);  // the library orders the two streams
 }
 
 void Operand::import_capsule(std::optional<std::uintptr_t> stream) {
@@ -322,7 +376,7 @@ void Operand::import_capsule(std::optional<std::uintptr_t> stream) {
   py::dict arguments;
   if (on_cuda()) {
     stream_ = stream ? *stream : library_stream(object_);
-    must_wait_ = !in_module(object_, "cupy") && !in_module(object_, "torch");
+    must_wait_ = !orders_memory_by_streams(object_);
     arguments["stream"] = py::int_(dlpack_stream(stream_));
   }
 

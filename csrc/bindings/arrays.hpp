@@ -33,6 +33,9 @@ class Operand {
   std::optional<DType> type() const;  // none of a type that no product takes
   bool read_only() const { return read_only_; }
 
+  // Is it a view that PyTorch conjugates when it is read? The memory that this describes is not conjugated.
+  bool conjugated() const { return conjugated_; }
+
   // Of an operand on a GPU: the stream that its producer's work is ordered with, and whether the producer might reuse
   // the memory before a kernel on that stream is done with it. PyTorch and CuPy order their memory by streams.
   std::uintptr_t stream() const { return stream_; }
@@ -52,12 +55,15 @@ class Operand {
   Operand(Operand const&) = default;
   void view(dlpack::Tensor const& tensor);
   void view_exported(dlpack::Tensor tensor);
+  bool is_flagged(PyObject* method) const;
+  void import_view(dlpack::ExchangeApi const& api, std::optional<std::uintptr_t> stream);
   void import_capsule(std::optional<std::uintptr_t> stream);
   [[noreturn]] void refuse(std::string const& rule, std::string const& next) const;
 
   char const* name_ = "";
   py::handle object_;
-  py::object view_;  // of NumPy's bfloat16 arrays, which it cannot export: the same memory as uint16
+  py::object view_;  // the same memory as something that can be exported: NumPy's bfloat16 as uint16, a conjugated view
+                     // without the conjugation
   dlpack::Device device_{};
   dlpack::DataType dtype_{};
   int rank_ = 0;
@@ -66,6 +72,7 @@ class Operand {
   void* data_ = nullptr;
   bool read_only_ = false;
   bool must_wait_ = false;
+  bool conjugated_ = false;
   std::uintptr_t stream_ = 0;
 
   // The producer's tensor, to be given back, unless the view is borrowed from the object itself.
