@@ -56,10 +56,31 @@ struct Group {
     return true;
   }
 
-  void coalesce() {
+  void drop_single() {
     for (int i = modes->rank; i-- > 0;) {
       if (modes->extent[i] == 1) erase(i);
     }
+  }
+
+  // Without a change to the order in which the group is gone through.
+  void coalesce_in_order() {
+    drop_single();
+    for (int i = 0; i + 1 < modes->rank;) {
+      if (!continues(i, i + 1)) {
+        ++i;
+        continue;
+      }
+      modes->extent[i] *= modes->extent[i + 1];
+      erase(i + 1);
+    }
+  }
+
+  void reverse() {
+    for (int i = 0; i < modes->rank; ++i) bring(modes->rank - 1, i);
+  }
+
+  void coalesce() {
+    drop_single();
     for (int i = 0; i < modes->rank;) {
       int next = 0;
       while (next < modes->rank && (next == i || !continues(i, next))) ++next;
@@ -160,6 +181,7 @@ Problem transposed(Problem const& p) {
   std::swap(t.m, t.n);
   std::swap(t.a, t.b);
   std::swap(t.conj_a, t.conj_b);
+  std::swap(t.own_a, t.own_b);
   for (Array* array : {&t.c, &t.d, &t.epilogue.bias, &t.epilogue.residual}) {
     std::swap(array->stride[0], array->stride[1]);
   }
@@ -168,6 +190,7 @@ Problem transposed(Problem const& p) {
 
 Problem folded(Problem const& problem) {
   Problem p = problem;
+  p.own_a = p.own_b = 0;  // said of modes that are about to change
   if (p.alpha == 0.0 || p.k.size() == 0) {
     p.alpha = 0;
     p.k = one_mode(0);
@@ -199,7 +222,14 @@ Problem folded(Problem const& problem) {
     l.add(p.b, 2);
   }
   for (Group* group : {&m, &n, &l}) group->coalesce();
-  if (reads) k.coalesce();
+  if (reads && p.batch_invariant) {
+    // In the order of the subscripts, the last one fastest: neither extents nor strides decide in what order K is
+    // added.
+    k.reverse();
+    k.coalesce_in_order();
+  } else if (reads) {
+    k.coalesce();
+  }
 
   bool const d_fast_in_m = fastest_group(p.d, p.m, p.n) == 0;
   bool const a_fast_in_m = reads && fastest_group(p.a, p.m, p.k) == 0;
@@ -212,6 +242,7 @@ Problem folded(Problem const& problem) {
   }
   order(n, 0, !d_fast_in_m, count, b_fast_in_n);
   l.sort(0);
+  if (p.batch_invariant) return p;
   if (narrow) {
     k.sort(0);
   } else if (reads) {

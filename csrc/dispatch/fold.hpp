@@ -10,8 +10,8 @@ namespace cute_py::dispatch {
 Problem transposed(Problem const& problem);
 
 // The same problem with its modes folded: those of one element are dropped, two that follow one another in every array
-// are one, and they are ordered so that neighbouring elements of a tile are neighbours in memory. alpha == 0 becomes
-// K == 0.
+// are one, and they are ordered so that neighbouring elements of a tile are neighbours in memory; those of K are not
+// ordered if the problem is batch_invariant, since that is the order of the adds. alpha == 0 becomes K == 0.
 Problem folded(Problem const& problem);
 
 // Which of its two groups the shortest stride of A, B or D is in: 0 for its first (M, or N of B), 1 for its second.

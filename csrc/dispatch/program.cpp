@@ -75,8 +75,8 @@ class Planner {
     constexpr Source kOwn[] = {Source::a, Source::b, Source::c, Source::d, Source::bias, Source::residual};
     for (int i = 0; i < 6; ++i) places[i] = {kOwn[i], 0};
     if (p.alpha != 0.0 && p.k.size() != 0 && sums_are_factors(p.compute)) {
-      sum_first(p, p.a, p.m, p.b, places[0], "sum A over its own indices");
-      sum_first(p, p.b, p.n, p.a, places[1], "sum B over its own indices");
+      sum_first(p, true, places[0], "sum A over its own indices");
+      sum_first(p, false, places[1], "sum B over its own indices");
     }
     Step whole = choose("multiply", p, places, name_);
     if (!split(p, whole, places)) program_.steps.push_back(whole);
@@ -97,19 +97,24 @@ class Planner {
     return place;
   }
 
-  // Modes of K along which `other` is repeated: x is summed over them first. `mn` is x's own group.
-  void sum_first(Problem& p, Array& x, Modes const& mn, Array const& other, Place& place, char const* what) {
-    bool const is_a = &x == &p.a;
+  // A, or B, is summed over the modes of K that it has alone. If the problem is batch_invariant, the extents of the
+  // other groups have no say in it.
+  void sum_first(Problem& p, bool is_a, Place& place, char const* what) {
+    Array& x = is_a ? p.a : p.b;
+    Array const& other = is_a ? p.b : p.a;
+    Modes const& mn = is_a ? p.m : p.n;
+    auto const own = is_a ? p.own_a : p.own_b;
+    auto const is_own = [own](int mode) { return (own >> mode & 1u) != 0; };
     std::int64_t lone = 1;
     std::int64_t others = (is_a ? p.n : p.m).size();  // how often each element of x would be multiplied
     for (int i = 0; i < p.k.rank; ++i) {
-      if (other.stride[1][i] == 0) {
+      if (is_own(i)) {
         lone *= p.k.extent[i];
       } else if (x.stride[1][i] == 0) {
         others *= p.k.extent[i];
       }
     }
-    if (lone < 2 || others < 2) return;
+    if (lone < 2 || (others < 2 && !p.batch_invariant)) return;
     if (mn.rank + p.k.rank + p.l.rank > kMaxModes) return;
 
     // M: all that stays of x; K: what is summed over.
@@ -136,13 +141,15 @@ class Planner {
     for (int i = 0; i < mn.rank; ++i) keep(mn.extent[i], x.stride[0][i], 0, i);
     Modes kept;
     Array kept_other = other;
+    std::uint32_t own_other = 0;
     for (int i = 0; i < p.k.rank; ++i) {
-      if (other.stride[1][i] == 0) {
+      if (is_own(i)) {
         int const at = append(s.k, p.k.extent[i]);
         s.a.stride[1][at] = x.stride[1][i];
       } else {
         int const at = append(kept, p.k.extent[i]);
         kept_other.stride[1][at] = other.stride[1][i];
+        own_other |= ((is_a ? p.own_b : p.own_a) >> i & 1u) << at;
         keep(p.k.extent[i], x.stride[1][i], 1, at);
       }
     }
@@ -153,6 +160,8 @@ class Planner {
     std::array<Place, 6> const places = {place, place_of_one(s.b.type), result, result, Place{}, Place{}};
     program_.steps.push_back(choose(what, s, places, "auto"));
     p.k = kept;
+    p.own_a = is_a ? 0 : own_other;
+    p.own_b = is_a ? own_other : 0;
     x = sums;
     (is_a ? p.b : p.a) = kept_other;
     place = result;

@@ -7,17 +7,15 @@
 
 #include "dispatch/select.hpp"
 #include "problem/device.hpp"
+#include "problem/ones.hpp"
 #include "problem/problem.hpp"
 
 // The steps that compute a problem: mostly one, more where a sum is better taken in parts.
 namespace cute_py::dispatch {
 
-// Where an array of a step is: in one of the caller's arrays, in the workspace, or the number one.
+// Where an array of a step is: in one of the caller's arrays, in the workspace, or among the Ones.
 enum class Source { a, b, c, d, bias, residual, workspace, one };
 inline constexpr int kSources = 8;
-
-// The number one of a type is so many bytes times the type from the source.
-inline constexpr int kBytesOfOne = 16;
 
 // An array of a step, as an offset in bytes from its source.
 struct Place {
@@ -42,7 +40,8 @@ struct Program {
 
 // The steps of a problem. Pointers of the problem matter for their alignment only.
 //
-// - An index of A alone, or of B alone, that is summed over is summed first, into the workspace, if that saves work.
+// - An index of A alone, or of B alone, that is summed over is summed first, into the workspace, if that saves work, and
+//   always if the problem is batch_invariant.
 // - A product with too few tiles for the device and a long K is computed in parts of K, whose sums the last step adds
 // in
 //   a fixed order. Not if the problem is batch_invariant, nor for a kernel that was named.

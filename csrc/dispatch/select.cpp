@@ -132,11 +132,9 @@ unsigned refusals(Traits const& t, Problem const& p, DeviceInfo const& device) {
   if (t.isa > device.isa) refused |= kInstructionSet;
   if (t.compute != p.compute) refused |= kCompute;
   bool const reads = p.alpha != 0.0;
-  if (reads) {
-    bool const fits = contains(t.factors, p.a.type) && contains(t.factors, p.b.type);
-    if (!fits || (t.one_type && p.a.type != p.b.type)) refused |= kFactorTypes;
-    if (!t.conjugates && conjugates(p)) refused |= kConjugate;
-  }
+  bool const fits = contains(t.factors, p.a.type) && contains(t.factors, p.b.type);
+  if (!fits || (t.one_type && p.a.type != p.b.type)) refused |= kFactorTypes;
+  if (reads && !t.conjugates && conjugates(p)) refused |= kConjugate;
   if (!contains(t.results, p.d.type) || (p.reads_c() && !contains(t.results, p.c.type))) refused |= kResultTypes;
   if (!runs_gpu_code(t)) return refused;
 
@@ -231,11 +229,16 @@ Choice select(Problem const& problem, Target target, DeviceInfo const& device, s
               Registry const& registry) {
   // Kernels write D along m. If D's unit stride is in the other group, compute D^T; also if D has too many columns, or
   // if its few rows are few columns then, for which there is a kernel.
-  bool const n_major = fastest_group(problem.d, problem.m, problem.n) == 1;
+  // Not if that changed bits which must depend on nothing but the row: exchanged factors exchange the adds of a complex
+  // product.
+  bool const may_exchange =
+      !problem.batch_invariant || (problem.compute != Compute::c64 && problem.compute != Compute::c128);
+  bool const n_major = may_exchange && fastest_group(problem.d, problem.m, problem.n) == 1;
   Choice choice{folded(n_major ? transposed(problem) : problem), n_major, nullptr};
   choice.entry = best_entry(choice.problem, target, device, name, registry);
   bool const has_few_rows = target != Target::cpu && choice.problem.m.size() <= kFewColumns &&
                             choice.problem.m.size() < choice.problem.n.size();
+  if (!may_exchange) return choice;
   if (choice.entry == nullptr || (has_few_rows && choice.entry->traits.most_n == 0)) {
     Choice other{folded(n_major ? problem : transposed(problem)), !n_major, nullptr};
     other.entry = best_entry(other.problem, target, device, name, registry);

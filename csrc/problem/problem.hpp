@@ -66,6 +66,11 @@ struct Problem {
   Epilogue epilogue;
   bool batch_invariant = false;  // a row's bits must not depend on M, N and L
 
+  // The modes of K that only A has, and those that only B has: a bit for each. A mode that both have may have stride 0,
+  // too, but then each of its products counts.
+  std::uint32_t own_a = 0;
+  std::uint32_t own_b = 0;
+
   bool reads_c() const { return beta != 0.0; }
   bool is_empty() const { return m.size() == 0 || n.size() == 0 || l.size() == 0; }
 };
