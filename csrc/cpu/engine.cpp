@@ -5,9 +5,12 @@
 // two real ones over 2 K: (re,-im) and (im,re) of A, each with (re,im) of B.
 //
 // Requires:  any extents, any modes, any strides, every type that fits the compute type
-// Numerics:  one accumulator per element, k ascending; the same bits for any number of threads and any M, N and L
-// Memory:    up to 21 MB per thread
+// Numerics:  blocks of K, each summed with k ascending in one accumulator per element; the sums of the blocks added in
+//            their order, those of float32 in float64, those of float64 with what rounding loses. The same bits for any
+//            number of threads and any M, N and L
+// Memory:    up to 32 MB per thread
 #include <algorithm>
+#include <limits>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -33,6 +36,9 @@ constexpr std::int64_t kBlockM = 336;
 constexpr std::int64_t kBlockN = 2016;
 constexpr std::int64_t kBlockK = 384;
 constexpr std::int64_t kSumM = 4 * kBlockM;
+
+// So many multiply-adds take a moment that nobody notices.
+constexpr std::int64_t kWorkUnchecked = 1 << 22;
 
 // A thread is worth starting for this many multiply-adds.
 constexpr double kWorkPerThread = 1 << 21;
@@ -108,7 +114,7 @@ void visit_panel(Block const& block, std::int64_t first, std::int64_t width, boo
   if (follow_one_another(rows, count)) {
     for (std::int64_t p = 0; p < block.step_count; ++p) {
       auto const* const column = data + rows[0] + block.steps[p];
-      for (std::int64_t i = 0; i < count; ++i) put(i, p, column[i]);
+      for (std::int64_t i = 0; i < count; ++i) put(i, p, numeric::load(column + i));
     }
   } else if (steps_follow) {
     constexpr std::int64_t kLine = 64 / sizeof(Stored);
@@ -116,13 +122,13 @@ void visit_panel(Block const& block, std::int64_t first, std::int64_t width, boo
       auto const length = std::min(kLine, block.step_count - p0);
       for (std::int64_t i = 0; i < count; ++i) {
         auto const* const row = data + rows[i] + block.steps[p0];
-        for (std::int64_t p = 0; p < length; ++p) put(i, p0 + p, row[p]);
+        for (std::int64_t p = 0; p < length; ++p) put(i, p0 + p, numeric::load(row + p));
       }
     }
   } else {
     for (std::int64_t p = 0; p < block.step_count; ++p) {
       auto const* const column = data + block.steps[p];
-      for (std::int64_t i = 0; i < count; ++i) put(i, p, column[rows[i]]);
+      for (std::int64_t i = 0; i < count; ++i) put(i, p, numeric::load(column + rows[i]));
     }
   }
 }
@@ -211,6 +217,7 @@ template <Compute compute>
 class Multiplication {
   using Scalar = typename Arithmetic<compute>::Scalar;
   using Accumulator = typename Arithmetic<compute>::Accumulator;
+  using Sum = SumOf<Scalar>;
   using E = EpilogueType<Accumulator>;
   static constexpr bool kComplex = kIsComplex<Accumulator>;
   static constexpr int kParts = kComplex ? 2 : 1;  // real and imaginary part
@@ -227,7 +234,7 @@ class Multiplication {
         packed_a_(block_m_ * block_k_ * kParts),
         packed_a_swapped_(kComplex ? block_m_ * block_k_ * kParts : 0),
         packed_b_(block_n_ * block_k_ * kParts),
-        sums_(k_ > block_k_ ? sum_m_ * block_n_ * kParts : 0),
+        sums_(k_ > block_k_ ? sum_m_ * block_n_ * kParts * kSumsOf<Scalar> : 0),
         tile_(kParts * micro.mr * micro.nr),
         a_rows_(block_m_),
         b_rows_(block_n_),
@@ -239,7 +246,8 @@ class Multiplication {
     stores_plainly_ = !kComplex && one_type && micro.store != nullptr && p.epilogue.is_plain();
   }
 
-  void run(std::int64_t l, Range const& m, Range const& n) {
+  void run(std::int64_t l, Range const& m, Range const& n, Execution const& execution) {
+    execution_ = &execution;
     auto const at = [&](Array const& array) {
       return array.data == nullptr ? nullptr : element(array.data, array.type, offset_of(p_.l, array.stride[2], l));
     };
@@ -288,6 +296,11 @@ class Multiplication {
       }
       for (std::int64_t ib = 0; ib < m.count; ib += block_m_) {
         auto const rows = std::min(block_m_, m.count - ib);
+        unchecked_ += rows * n.count * kk;
+        if (unchecked_ >= kWorkUnchecked) {
+          unchecked_ = 0;
+          execution_->check_interrupt();
+        }
         fill_offsets(p_.m, p_.a.stride[0], m.first + ib, rows, a_rows_.data());
         Block const block_a{a_, p_.a.type, a_rows_.data(), rows, a_steps_.data(), kk};
         if constexpr (kComplex) {
@@ -296,9 +309,9 @@ class Multiplication {
           pack<compute>(block_a, micro_.mr, packed_a_.data);
         }
         for_each_tile(rows, n.count, [&](std::int64_t i, std::int64_t j) {
-          Scalar* const acc = sums_of(ib + i, j);
-          multiply_tile(kk, i, j, acc, kb > 0);
-          if (kb + kk == k_) finish(acc, ib + i, j, m.count, n.count);
+          multiply_tile(kk, i, j);
+          if (k_ > block_k_) gather_tile(ib + i, j, kb == 0, kb + kk == k_);
+          if (kb + kk == k_) finish(tile_.data, ib + i, j, m.count, n.count);
         });
       }
     }
@@ -311,17 +324,25 @@ class Multiplication {
     }
   }
 
-  // The sums of the register tile at (i,j): kept while there is more of K to come, else in one place for all.
-  Scalar* sums_of(std::int64_t i, std::int64_t j) {
-    return k_ > block_k_ ? sums_.data + kParts * (j * sum_m_ + i * micro_.nr) : tile_.data;
-  }
-
-  void multiply_tile(std::int64_t kk, std::int64_t i, std::int64_t j, Scalar* acc, bool add) {
+  // The products of a block of K, summed, in tile_.
+  void multiply_tile(std::int64_t kk, std::int64_t i, std::int64_t j) {
     auto const steps = kParts * kk;
-    micro_.multiply(steps, packed_a_.data + i * steps, packed_b_.data + j * steps, acc, add);
+    micro_.multiply(steps, packed_a_.data + i * steps, packed_b_.data + j * steps, tile_.data);
     if constexpr (kComplex) {
       micro_.multiply(steps, packed_a_swapped_.data + i * steps, packed_b_.data + j * steps,
-                      acc + micro_.mr * micro_.nr, add);
+                      tile_.data + micro_.mr * micro_.nr);
+    }
+  }
+
+  // Adds tile_ to the sums of the register tile at (i,j). After the last block they are in tile_.
+  void gather_tile(std::int64_t i, std::int64_t j, bool is_first, bool is_last) {
+    auto const tile = micro_.mr * micro_.nr;
+    Sum* const sums = sums_.data + kParts * kSumsOf<Scalar> * (j * sum_m_ + i * micro_.nr);
+    for (int part = 0; part < kParts; ++part) {
+      auto* const acc = tile_.data + part * tile;
+      auto* const sums_of_part = sums + part * tile * kSumsOf<Scalar>;
+      micro_.gather(acc, sums_of_part, is_first);
+      if (is_last) micro_.settle(sums_of_part, acc);
     }
   }
 
@@ -378,7 +399,7 @@ class Multiplication {
   AlignedBuffer<Scalar> packed_a_;
   AlignedBuffer<Scalar> packed_a_swapped_;
   AlignedBuffer<Scalar> packed_b_;
-  AlignedBuffer<Scalar> sums_;
+  AlignedBuffer<Sum> sums_;  // kept while there is more of K to come
   AlignedBuffer<Scalar> tile_;
   std::vector<std::int64_t> a_rows_;
   std::vector<std::int64_t> b_rows_;
@@ -387,6 +408,8 @@ class Multiplication {
   E const alpha_;
   E const beta_;
   bool stores_plainly_ = false;
+  Execution const* execution_ = nullptr;
+  std::int64_t unchecked_ = 0;  // multiply-adds since somebody was asked whether to stop
   Places c_places_;
   Places d_places_;
   Places bias_places_;
@@ -398,6 +421,27 @@ class Multiplication {
   void* bias_ = nullptr;
   void* residual_ = nullptr;
 };
+
+// Into how many parts a result is cut along m and along n so that so many threads have one each. A thread packs its
+// rows and its columns: the fewer of both its part has, the better, and no thread has more tiles than it must.
+std::pair<std::int64_t, std::int64_t> cut(std::int64_t threads, std::int64_t tiles_m, std::int64_t mr,
+                                          std::int64_t tiles_n, std::int64_t nr) {
+  std::pair<std::int64_t, std::int64_t> best{1, threads};
+  auto least = std::numeric_limits<double>::infinity();
+  for (std::int64_t parts_m = 1; parts_m <= threads; ++parts_m) {
+    if (threads % parts_m != 0) continue;
+    auto const rows = static_cast<double>(ceil_div(tiles_m, parts_m) * mr);
+    auto const columns = static_cast<double>(ceil_div(tiles_n, threads / parts_m) * nr);
+    // Multiply-adds, and what it costs to pack: as much as kPackingCost of them for an element.
+    constexpr double kPackingCost = 16;
+    double const cost = rows * columns + kPackingCost * (rows + columns);
+    if (cost < least) {
+      least = cost;
+      best = {parts_m, threads / parts_m};
+    }
+  }
+  return best;
+}
 
 // Cuts the batch, and if that is not enough each result, into parts for the threads.
 template <Compute compute, Isa isa>
@@ -416,17 +460,9 @@ int run(Problem const& p, Execution const& execution) {
   auto const threads = static_cast<std::int64_t>(
       std::clamp(work / kWorkPerThread, 1.0, static_cast<double>(std::max(execution.host_threads, 1))));
 
-  std::int64_t parts_m = 1;
-  std::int64_t parts_n = 1;
-  auto const wanted = ceil_div(threads, std::min(l, threads));
-  while (parts_m * parts_n * 2 <= wanted) {
-    bool const split_m = tiles_m * micro.mr / parts_m >= tiles_n * micro.nr / parts_n;
-    (split_m ? parts_m : parts_n) *= 2;
-  }
-  if (parts_m * parts_n < wanted) {  // not a power of two: all threads along the longer side
-    parts_m = m >= n ? wanted : 1;
-    parts_n = m >= n ? 1 : wanted;
-  }
+  auto const cuts = cut(ceil_div(threads, std::min(l, threads)), tiles_m, micro.mr, tiles_n, micro.nr);
+  auto const parts_m = cuts.first;
+  auto const parts_n = cuts.second;
   auto const part_m = ceil_div(tiles_m, parts_m) * micro.mr;
   auto const part_n = ceil_div(tiles_n, parts_n) * micro.nr;
 
@@ -440,7 +476,7 @@ int run(Problem const& p, Execution const& execution) {
       auto const first_n = part / parts_m % parts_n * part_n;
       if (first_m >= m || first_n >= n) continue;
       multiplication.run(part / parts_m / parts_n, {first_m, std::min(part_m, m - first_m)},
-                         {first_n, std::min(part_n, n - first_n)});
+                         {first_n, std::min(part_n, n - first_n)}, execution);
     }
   });
   return 0;

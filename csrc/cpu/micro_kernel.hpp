@@ -27,19 +27,48 @@ constexpr RegisterTile register_tile(Isa isa) {
   return {};
 }
 
+// What the sums of blocks of K are added in, so that a long K costs no digits: float's as doubles, double's with a
+// second number for what the rounding of the first one loses.
+template <class T>
+struct SumOfBlocks {
+  using Type = T;
+  static constexpr int count = 1;
+};
+template <>
+struct SumOfBlocks<float> {
+  using Type = double;
+  static constexpr int count = 1;
+};
+template <>
+struct SumOfBlocks<double> {
+  using Type = double;
+  static constexpr int count = 2;
+};
+template <class T>
+using SumOf = typename SumOfBlocks<T>::Type;
+template <class T>
+inline constexpr int kSumsOf = SumOfBlocks<T>::count;
+
 // The innermost loops, compiled once for each instruction set and for T = float, double and int32.
 template <class T>
 struct MicroKernel {
   int mr;
   int nr;
 
-  // acc(i,j) = sum_p a(i,p) * b(j,p), p ascending, or += if `add`. a is (mr,k):(1,mr), b is (nr,k):(1,nr), acc is
-  // (mr,nr):(1,mr); a and acc are 64-byte aligned.
-  void (*multiply)(std::int64_t k, T const* a, T const* b, T* acc, bool add);
+  // acc(i,j) = sum_p a(i,p) * b(j,p), p ascending. a is (mr,k):(1,mr), b is (nr,k):(1,nr), acc is (mr,nr):(1,mr); a
+  // and acc are 64-byte aligned.
+  void (*multiply)(std::int64_t k, T const* a, T const* b, T* acc);
+
+  // Adds a tile to the sums of its elements, or begins them if it is the `first`. Both are 64-byte aligned; there are
+  // kSumsOf<T> tiles of sums.
+  void (*gather)(T const* acc, SumOf<T>* sums, bool first);
+
+  // acc = the sums.
+  void (*settle)(SumOf<T> const* sums, T* acc);
 
   // d(i,j) = alpha * acc(i,j) + beta * c(i,j) for i < rows, j < columns. The rows of c and d follow one another in
-  // memory, their columns are where the offsets say. beta == 0 does not read c. An element's bits do not depend on its
-  // place in the tile.
+  // memory at any address, their columns are where the offsets say. beta == 0 does not read c. An element's bits do not
+  // depend on its place in the tile.
   void (*store)(T alpha, T const* acc, T beta, T const* c, std::int64_t const* c_columns, T* d,
                 std::int64_t const* d_columns, std::int64_t rows, std::int64_t columns);
 };

@@ -19,15 +19,10 @@ template <class T>
 constexpr int kMr = kTile.mr(sizeof(T));
 
 template <class T>
-void multiply(std::int64_t k, T const* a, T const* b, T* acc, bool add) {
+void multiply(std::int64_t k, T const* a, T const* b, T* acc) {
   using Vector = typename VectorOf<T>::Type;
   auto* const tile = reinterpret_cast<Vector*>(acc);
   Vector c[kNr][kVectors] = {};
-  if (add) {
-    for (int j = 0; j < kNr; ++j) {
-      for (int v = 0; v < kVectors; ++v) c[j][v] = tile[j * kVectors + v];
-    }
-  }
   for (std::int64_t p = 0; p < k; ++p) {
     Vector column[kVectors];
 #pragma GCC unroll 16
@@ -49,16 +44,56 @@ void multiply(std::int64_t k, T const* a, T const* b, T* acc, bool add) {
   }
 }
 
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
-float sum(float product, float beta, float c) { return __builtin_fmaf(beta, c, product); }
-double sum(double product, double beta, double c) { return __builtin_fma(beta, c, product); }
-#else
-float sum(float product, float beta, float c) { return product + beta * c; }
-double sum(double product, double beta, double c) { return product + beta * c; }
-#endif
+template <class T>
+void gather(T const* acc, SumOf<T>* sums, bool first) {
+  constexpr int kTileSize = kNr * kMr<T>;
+  SumOf<T>* const lost = sums + kTileSize;
+  if (first) {
+    for (int i = 0; i < kTileSize; ++i) sums[i] = static_cast<SumOf<T>>(acc[i]);
+    if (kSumsOf<T> == 2) {
+      for (int i = 0; i < kTileSize; ++i) lost[i] = 0;
+    }
+  } else if (kSumsOf<T> == 1) {
+    for (int i = 0; i < kTileSize; ++i) sums[i] += static_cast<SumOf<T>>(acc[i]);
+  } else {
+    for (int i = 0; i < kTileSize; ++i) {
+      SumOf<T> const added = static_cast<SumOf<T>>(acc[i]);
+      SumOf<T> const sum = sums[i] + added;
+      SumOf<T> const seen = sum - sums[i];
+      lost[i] += (sums[i] - (sum - seen)) + (added - seen);
+      sums[i] = sum;
+    }
+  }
+}
 
 template <class T>
-void store_column(T alpha, T const* acc, T beta, T const* c, T* d, std::int64_t rows) {
+void settle(SumOf<T> const* sums, T* acc) {
+  constexpr int kTileSize = kNr * kMr<T>;
+  SumOf<T> const* const lost = sums + kTileSize;
+  for (int i = 0; i < kTileSize; ++i) {
+    SumOf<T> sum = sums[i];
+    if (kSumsOf<T> == 2) {
+      SumOf<T> const whole = sum + lost[i];
+      if (whole == whole) sum = whole;  // what infinity loses is no number
+    }
+    acc[i] = static_cast<T>(sum);
+  }
+}
+
+// Rounded once, also where the processor has no such instruction and this is slow: numeric::axpby does the same for the
+// elements that are not written here.
+float sum(float product, float beta, float c) { return __builtin_fmaf(beta, c, product); }
+double sum(double product, double beta, double c) { return __builtin_fma(beta, c, product); }
+
+// An element of an array at any address.
+template <class T>
+struct Loose {
+  typedef T Type __attribute__((aligned(1), may_alias));
+};
+
+template <class T>
+void store_column(T alpha, T const* acc, T beta, typename Loose<T>::Type const* c, typename Loose<T>::Type* d,
+                  std::int64_t rows) {
   if (beta == 0) {
     for (std::int64_t i = 0; i < rows; ++i) d[i] = alpha * acc[i];
   } else {
@@ -84,16 +119,16 @@ void store(T alpha, T const* acc, T beta, T const* c, std::int64_t const* c_colu
 
 template <>
 MicroKernel<float> micro_kernel<float, kIsa>() {
-  return {kMr<float>, kNr, &multiply<float>, &store<float>};
+  return {kMr<float>, kNr, &multiply<float>, &gather<float>, &settle<float>, &store<float>};
 }
 
 template <>
 MicroKernel<double> micro_kernel<double, kIsa>() {
-  return {kMr<double>, kNr, &multiply<double>, &store<double>};
+  return {kMr<double>, kNr, &multiply<double>, &gather<double>, &settle<double>, &store<double>};
 }
 
 // Unsigned, so that sums wrap round instead of overflowing; the bits are those of int32.
 template <>
 MicroKernel<std::uint32_t> micro_kernel<std::uint32_t, kIsa>() {
-  return {kMr<std::uint32_t>, kNr, &multiply<std::uint32_t>, nullptr};
+  return {kMr<std::uint32_t>, kNr, &multiply<std::uint32_t>, &gather<std::uint32_t>, &settle<std::uint32_t>, nullptr};
 }

@@ -14,6 +14,9 @@
 namespace cute_py::cpu {
 namespace {
 
+// So many steps of k take a moment that nobody notices.
+constexpr std::int64_t kStepsUnchecked = 1 << 16;
+
 // The element of an array (first,second,L) as a T.
 template <class T>
 T at(Array const& array, Modes const& first, std::int64_t i, Modes const& second, std::int64_t j, Modes const& batch,
@@ -35,7 +38,7 @@ T factor(T const& x, bool conjugate) {
 }
 
 template <Compute compute, class T>
-int run(Problem const& p, Execution const&) {
+int run(Problem const& p, Execution const& execution) {
   using E = numeric::EpilogueType<T>;
   E const alpha = numeric::scalar<E>(p.alpha);
   E const beta = numeric::scalar<E>(p.beta);
@@ -44,7 +47,9 @@ int run(Problem const& p, Execution const&) {
     for (std::int64_t n = 0; n < p.n.size(); ++n) {
       for (std::int64_t m = 0; m < p.m.size(); ++m) {
         T sum(0);
+        execution.check_interrupt();
         for (std::int64_t k = 0; k < extent_k; ++k) {
+          if (k % kStepsUnchecked == kStepsUnchecked - 1) execution.check_interrupt();
           sum = sum + factor<compute>(at<T>(p.a, p.m, m, p.k, k, p.l, l), p.conj_a) *
                           factor<compute>(at<T>(p.b, p.n, n, p.k, k, p.l, l), p.conj_b);
         }

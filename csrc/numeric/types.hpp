@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <type_traits>
 
@@ -160,13 +161,34 @@ CUTE_HOST_DEVICE void with_type(DType type, Work&& work) {
   }
 }
 
+// An element of an array, on a host at any address.
+template <class T>
+CUTE_HOST_DEVICE T load(T const* element) {
+#ifdef __CUDA_ARCH__
+  return *element;
+#else
+  T value;
+  std::memcpy(static_cast<void*>(&value), static_cast<void const*>(element), sizeof(T));
+  return value;
+#endif
+}
+
+template <class T>
+CUTE_HOST_DEVICE void store(T* element, T const& value) {
+#ifdef __CUDA_ARCH__
+  *element = value;
+#else
+  std::memcpy(static_cast<void*>(element), static_cast<void const*>(&value), sizeof(T));
+#endif
+}
+
 // The element of an array of run-time type.
 template <class T>
 CUTE_HOST_DEVICE T load_as(void const* data, DType type, std::int64_t index) {
   T result{};
   with_type<kReadableAs<T>>(type, [&](auto const& sample) {
     using Stored = std::decay_t<decltype(sample)>;
-    result = convert<T>(static_cast<Stored const*>(data)[index]);
+    result = convert<T>(load(static_cast<Stored const*>(data) + index));
   });
   return result;
 }
@@ -184,7 +206,7 @@ template <class T>
 CUTE_HOST_DEVICE void store_as(void* data, DType type, std::int64_t index, T const& value, bool saturate) {
   with_type<kWritableFrom<T>>(type, [&](auto const& sample) {
     using Stored = std::decay_t<decltype(sample)>;
-    static_cast<Stored*>(data)[index] = narrow<Stored>(value, saturate);
+    store(static_cast<Stored*>(data) + index, narrow<Stored>(value, saturate));
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "problem/interrupt.hpp"
 #include "problem/problem.hpp"
 
 // What a compiled kernel variant is to everything above it: a name, traits and a function. Plain data.
@@ -77,6 +78,12 @@ struct Execution {
   void* stream = nullptr;  // cudaStream_t; the device that it belongs to is current
   int host_threads = 1;    // for the CPU engine and the emulator
   EmulatorOptions emulator;
+  Interrupt* interrupt = nullptr;  // of a computation on the host; null: it cannot be interrupted
+
+  // Called now and then by what computes on the host. Throws Interrupted.
+  void check_interrupt() const {
+    if (interrupt != nullptr) interrupt->check();
+  }
 };
 
 // Starts the computation. On a GPU it returns after the launch. Returns a cudaError_t, 0 for success.
