@@ -7,12 +7,12 @@
 
 namespace cute_py::bindings {
 
-// A copy of a host array in the memory of the current GPU: compact, its modes in the order of their strides on the
-// host. A mode along which the host array is repeated is repeated there, too.
+// A copy of a host array in the memory of a GPU, which is current for all but the destructor: compact, its modes in the
+// order of their strides on the host. A mode along which the host array is repeated is repeated there, too.
 class StagedArray {
  public:
   // Places of the modes of the groups of `array`; the copy's own are compact.
-  StagedArray(Array const& array, Modes const& first, Modes const& second, Modes const& batch);
+  StagedArray(int ordinal, Array const& array, Modes const& first, Modes const& second, Modes const& batch);
   ~StagedArray();
   StagedArray(StagedArray const&) = delete;
   StagedArray& operator=(StagedArray const&) = delete;
@@ -21,25 +21,25 @@ class StagedArray {
   // `copy_in`.
   Array const& on_device() const { return device_; }
 
-  // Makes room, and brings the elements there if they are `wanted`.
-  void copy_in(bool wanted);
+  // Makes room, and brings the elements there, by so many threads, if they are `wanted`.
+  void copy_in(bool wanted, int threads);
 
   // Writes the elements, and nothing between them, back to the host.
-  void copy_back() const;
+  void copy_back(int threads) const;
 
  private:
   struct Mode {
     std::int64_t extent;
-    std::int64_t host;  // strides, in elements
-    std::int64_t device;
+    std::int64_t host;  // stride, in elements; on the device they are compact
   };
 
   template <class Copy>
-  void for_each_element(Copy const& copy) const;
+  void for_each_run(std::int64_t first, std::int64_t count, Copy const& copy) const;
 
+  int const ordinal_;
   Array host_;
   Array device_;
-  std::vector<Mode> modes_;  // those that are not repeated
+  std::vector<Mode> modes_;  // those that are not repeated, from the shortest stride on; neighbours merged
   std::int64_t elements_ = 1;
   bool allocated_ = false;
 };

@@ -28,15 +28,19 @@ int launch(void (*kernel)(Args...), Problem const& problem, Execution const& exe
       asked |= bit;
     }
   }
+  cudaError_t failed = cudaSuccess;
   for_each_grid<Config>(problem, [&](Grid const& grid, std::uint32_t first_product) {
-    std::apply(
-        [&](auto const&... args) {
-          kernel<<<dim3(grid.m, grid.n, grid.l), Config::threads, shared_bytes,
-                   static_cast<cudaStream_t>(execution.stream)>>>(args...);
-        },
-        kernel_arguments<Config>(problem, first_product));
+    if (failed != cudaSuccess) return;
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(grid.m, grid.n, grid.l);
+    config.blockDim = dim3(Config::threads);
+    config.dynamicSmemBytes = shared_bytes;
+    config.stream = static_cast<cudaStream_t>(execution.stream);
+    failed = std::apply([&](auto const&... args) { return cudaLaunchKernelEx(&config, kernel, args...); },
+                        kernel_arguments<Config>(problem, first_product));
   });
-  return cudaGetLastError();
+  if (failed != cudaSuccess) cudaGetLastError();  // ours, told of here, and of no interest to the next who asks
+  return failed;
 }
 
 // Registers of a thread on the current GPU, 0 if there is none to ask.

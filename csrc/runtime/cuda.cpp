@@ -2,6 +2,9 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstdint>
+#include <map>
+#include <mutex>
 #include <string>
 
 #include "problem/errors.hpp"
@@ -13,6 +16,26 @@ int attribute(cudaDeviceAttr attr, int ordinal) {
   int value = 0;
   check(cudaDeviceGetAttribute(&value, attr, ordinal), "asking for a device attribute");
   return value;
+}
+
+// Kept for the life of the process, as the CUDA context is.
+cudaMemPool_t pool_of_current_device() {
+  static std::mutex guard;
+  static auto* const known = new std::map<int, cudaMemPool_t>;
+  int ordinal = 0;
+  check(cudaGetDevice(&ordinal), "asking for the current device");
+  std::lock_guard lock(guard);
+  auto const found = known->find(ordinal);
+  if (found != known->end()) return found->second;
+  cudaMemPoolProps properties{};
+  properties.allocType = cudaMemAllocationTypePinned;
+  properties.location.type = cudaMemLocationTypeDevice;
+  properties.location.id = ordinal;
+  cudaMemPool_t pool = nullptr;
+  check(cudaMemPoolCreate(&pool, &properties), "making a pool of GPU memory");
+  std::uint64_t kept = kKeptBytes;
+  check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept), "making a pool of GPU memory");
+  return known->emplace(ordinal, pool).first->second;
 }
 
 }  // namespace
@@ -74,21 +97,22 @@ void* allocate(std::size_t bytes) {
 
 void release(void* pointer) noexcept { cudaFree(pointer); }
 
-void copy_to_device(void* destination, void const* source, std::size_t bytes) {
-  check(cudaMemcpy(destination, source, bytes, cudaMemcpyHostToDevice), "copying to the GPU");
-}
-
-void copy_to_host(void* destination, void const* source, std::size_t bytes) {
-  check(cudaMemcpy(destination, source, bytes, cudaMemcpyDeviceToHost), "copying from the GPU");
-}
-
 void* allocate_on(void* stream, std::size_t bytes) {
   void* pointer = nullptr;
-  check(cudaMallocAsync(&pointer, bytes, static_cast<cudaStream_t>(stream)), "allocating GPU memory");
+  check(cudaMallocFromPoolAsync(&pointer, bytes, pool_of_current_device(), static_cast<cudaStream_t>(stream)),
+        "allocating GPU memory");
   return pointer;
 }
 
 void release_on(void* stream, void* pointer) noexcept { cudaFreeAsync(pointer, static_cast<cudaStream_t>(stream)); }
+
+void release_of(int ordinal, void* pointer) noexcept {
+  int current = ordinal;
+  cudaGetDevice(&current);
+  if (current != ordinal) cudaSetDevice(ordinal);
+  cudaFreeAsync(pointer, nullptr);
+  if (current != ordinal) cudaSetDevice(current);
+}
 
 void synchronize(void* stream) {
   check(cudaStreamSynchronize(static_cast<cudaStream_t>(stream)), "running the kernel");

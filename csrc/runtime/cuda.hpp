@@ -33,15 +33,23 @@ class DeviceGuard {
 // Throws CudaError unless error, a cudaError_t, is success.
 void check(int error, char const* doing);
 
-// Memory of the current device.
-void* allocate(std::size_t bytes);
-void release(void* pointer) noexcept;
-void copy_to_device(void* destination, void const* source, std::size_t bytes);
-void copy_to_host(void* destination, void const* source, std::size_t bytes);
 void synchronize(void* stream);
 
-// Memory of the current device from when the stream gets there, and until it does again. Neither waits.
+// Memory of the current device for arrays that others use on streams that nobody tells us of: release waits for all work.
+void* allocate(std::size_t bytes);
+void release(void* pointer) noexcept;
+
+// Where the current device has the Ones.
+void const* ones_on_device();
+
+// Memory of the current device from when the stream gets there, and until it does again. Neither waits. What is
+// released stays with a pool of ours, up to kKeptBytes of it. On a stream that is being captured, the memory belongs to
+// the graph.
+inline constexpr std::size_t kKeptBytes = std::size_t{256} << 20;
 void* allocate_on(void* stream, std::size_t bytes);
 void release_on(void* stream, void* pointer) noexcept;
+
+// Memory of a device, when everything before it on the legacy default stream is done.
+void release_of(int ordinal, void* pointer) noexcept;
 
 }  // namespace cute_py::runtime

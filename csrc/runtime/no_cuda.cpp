@@ -1,11 +1,12 @@
 #include "problem/errors.hpp"
 #include "runtime/cuda.hpp"
+#include "runtime/transfer.hpp"
 
 namespace cute_py::runtime {
 namespace {
 
 [[noreturn]] void refuse() {
-  throw CudaError("this build of cute_py has no GPU kernels; next: reinstall without CUTE_PY_CUDA=OFF");
+  throw CudaError("this build of cute_py has no GPU kernels; next: build it with them: CUTE_PY_CUDA=ON pip install .");
 }
 
 }  // namespace
@@ -22,10 +23,12 @@ void check(int error, char const*) {
 }
 void* allocate(std::size_t) { refuse(); }
 void release(void*) noexcept {}
-void copy_to_device(void*, void const*, std::size_t) { refuse(); }
-void copy_to_host(void*, void const*, std::size_t) { refuse(); }
+void const* ones_on_device() { refuse(); }
+void send(void*, std::int64_t, int, int, Pack const&) { refuse(); }
+void fetch(void const*, std::int64_t, int, int, Unpack const&) { refuse(); }
 void synchronize(void*) { refuse(); }
 void* allocate_on(void*, std::size_t) { refuse(); }
 void release_on(void*, void*) noexcept {}
+void release_of(int, void*) noexcept {}
 
 }  // namespace cute_py::runtime
