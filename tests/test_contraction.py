@@ -955,7 +955,7 @@ def test_a_plan_is_used_on_four_streams_and_in_a_graph(rng: np.random.Generator)
 
 @pytest.mark.gpu
 def test_a_plan_is_used_by_eight_threads_on_one_stream(rng: np.random.Generator) -> None:
-    """Its workspace for the stream is one, so the launches of two calls must not mix."""
+    """Each call has a workspace of its own, so it does not matter whose launches come first."""
     cupy = pytest.importorskip("cupy")
     A, B = (cupy.asarray(draw(rng, (8, rows, 6000), exact=True)) for rows in (64, 48))
     plan = cute_py.plan_gemm(A[0], B[0])

@@ -11,10 +11,16 @@
 namespace cute_py::bindings {
 namespace {
 
-[[noreturn]] void throw_unsupported(Call const& call, Problem const& problem, Location const& place,
+[[noreturn]] void throw_unsupported(Call const& call, dispatch::Step const& step, Location const& place,
                                     std::string const& operands) {
+  Problem const& problem = step.problem;
   std::string text = call.function + ": no kernel called '" + std::string(call.kernel) +
                      "' takes this problem on the target " + name_of(place.target) + operands;
+  if (step.transposed) {
+    text +=
+        "\n  roles exchanged: C^T = B A^T is computed, so below A is B, M is N, m-major is n-major and the other way "
+        "round";
+  }
   for (auto const& [entry, refused] :
        dispatch::candidates(problem, place.target, device_of(place), call.kernel, instances::registry())) {
     text += std::string("\n  ") + entry->traits.name + ": " +
@@ -104,11 +110,23 @@ void OwnedCall::forget_out() {
   options_ = py::tuple(values);
 }
 
+int OwnedCall::visit(visitproc visitor, void* argument) const {
+  for (py::object const* kept : {&alpha_, &beta_, &kernel_, &device_, &emulator_, &options_}) {
+    if (!*kept) continue;
+    if (int const stop = visitor(kept->ptr(), argument)) return stop;
+  }
+  return 0;
+}
+
+void OwnedCall::clear() {
+  for (py::object* kept : {&alpha_, &beta_, &kernel_, &device_, &emulator_, &options_}) *kept = py::object();
+}
+
 dispatch::Program plan_product(Product const& product, Problem const& problem, Location const& place) {
   Call const& call = product.call();
   auto program = dispatch::make_program(problem, place.target, device_of(place), call.kernel, instances::registry());
   for (dispatch::Step const& step : program.steps) {
-    if (step.entry == nullptr) throw_unsupported(call, step.problem, place, product.operands_text());
+    if (step.entry == nullptr) throw_unsupported(call, step, place, product.operands_text());
   }
   return program;
 }

@@ -27,6 +27,10 @@ class OwnedCall {
   // Lets go of the array that the result went to.
   void forget_out();
 
+  // For the collector of cycles.
+  int visit(visitproc visitor, void* argument) const;
+  void clear();
+
  private:
   py::tuple function_;
   py::object alpha_;

@@ -28,7 +28,7 @@ namespace {
 // Host arrays on a GPU: each travels there, and the result comes back.
 class Staged {
  public:
-  explicit Staged(Problem const& host) : problem_(host) {
+  Staged(int ordinal, Problem const& host) : ordinal_(ordinal), problem_(host) {
     bool result_is_read = false;
     auto const add_unless_result = [&](Array& array) {
       if (array.data == host.d.data) {
@@ -51,20 +51,20 @@ class Staged {
   // The problem on the GPU; its pointers lead nowhere before copy_in.
   Problem const& problem() const { return problem_; }
 
-  void copy_in() {
+  void copy_in(int threads) {
     for (Copy& copy : copies_) {
-      copy.staged.copy_in(copy.is_read);
+      copy.staged.copy_in(copy.is_read, threads);
       copy.array->data = copy.staged.on_device().data;
     }
     follow_result();
   }
 
-  void copy_back() const { copies_.back().staged.copy_back(); }
+  void copy_back(int threads) const { copies_.back().staged.copy_back(threads); }
 
  private:
   struct Copy {
-    Copy(Array& place, Modes const& first, Modes const& second, Modes const& batch, bool read)
-        : array(&place), is_read(read), staged(place, first, second, batch) {}
+    Copy(int ordinal, Array& place, Modes const& first, Modes const& second, Modes const& batch, bool read)
+        : array(&place), is_read(read), staged(ordinal, place, first, second, batch) {}
 
     Array* array;
     bool is_read;
@@ -72,7 +72,7 @@ class Staged {
   };
 
   void add(Array& array, Modes const& first, Modes const& second, bool is_read) {
-    copies_.emplace_back(array, first, second, problem_.l, is_read);
+    copies_.emplace_back(ordinal_, array, first, second, problem_.l, is_read);
     array = copies_.back().staged.on_device();
   }
 
@@ -82,6 +82,7 @@ class Staged {
     if (!problem_.reads_c()) problem_.c = problem_.d;
   }
 
+  int const ordinal_;
   Problem problem_;
   std::list<Copy> copies_;  // the result is the last one
   std::vector<Array*> aliases_;
@@ -89,32 +90,31 @@ class Staged {
 
 py::object run(Call& call, py::handle allocate) {
   Product product(call);
-  Location const place = choose_location(call.kernel, call.device, product.a(), product.operands_text());
+  Location const place = choose_location(call.kernel, call.device, product);
   product.add_result(allocate);
   Problem const& problem = product.problem();
   if (problem.is_empty()) return product.result();
 
   if (place.staged) {
-    runtime::DeviceGuard guard(place.ordinal);
-    Staged staged(problem);
-    staged.copy_in();
-    run_program(plan_product(product, staged.problem(), place), pointers_of(staged.problem()), place, call.execution);
-    runtime::synchronize(nullptr);
-    staged.copy_back();
+    Staged staged(place.ordinal, problem);
+    auto const program = plan_product(product, staged.problem(), place);
+    without_gil(call.execution, [&](Execution const& execution) {
+      runtime::DeviceGuard guard(place.ordinal);
+      staged.copy_in(execution.host_threads);
+      run_program(program, pointers_of(staged.problem()), place, execution);
+      runtime::synchronize(nullptr);
+      staged.copy_back(execution.host_threads);
+    });
     return product.result();
   }
   auto const program = plan_product(product, problem, place);
-  if (place.target == Target::cuda) {
-    runtime::DeviceGuard guard(place.ordinal);
-    call.execution.stream = reinterpret_cast<void*>(*product.stream());
-    run_program(program, pointers_of(problem), place, call.execution);
-    if (product.must_wait()) {
-      py::gil_scoped_release unlocked;
-      runtime::synchronize(call.execution.stream);
-    }
-  } else {
-    run_program(program, pointers_of(problem), place, call.execution);
-  }
+  if (place.target == Target::cuda) call.execution.stream = reinterpret_cast<void*>(*product.stream());
+  without_gil(call.execution, [&](Execution const& execution) {
+    std::optional<runtime::DeviceGuard> guard;
+    if (place.target == Target::cuda) guard.emplace(place.ordinal);
+    run_program(program, pointers_of(problem), place, execution);
+    if (product.must_wait()) runtime::synchronize(execution.stream);
+  });
   return product.result();
 }
 
@@ -142,11 +142,11 @@ py::dict modes_of(Problem const& p) {
 
 py::dict explain(Call const& call) {
   Product product(call);
-  Location const place = choose_location(call.kernel, call.device, product.a(), product.operands_text());
+  Location const place = choose_location(call.kernel, call.device, product);
   product.add_result(py::handle());
   Problem const& problem = product.problem();
   std::optional<Staged> staged;
-  if (place.staged) staged.emplace(problem);
+  if (place.staged) staged.emplace(place.ordinal, problem);
 
   auto const& device = device_of(place);
   auto const program = dispatch::make_program(staged ? staged->problem() : problem, place.target, device, call.kernel,

@@ -33,6 +33,11 @@ Named find_kernel(std::string_view name) {
 
 DeviceInfo const& device_info(int ordinal) {
   static std::vector<std::unique_ptr<DeviceInfo>> known;  // guarded by the GIL
+  bool const is_known = ordinal >= 0 && static_cast<std::size_t>(ordinal) < known.size();
+  if (!is_known && (ordinal < 0 || ordinal >= runtime::device_count())) {
+    throw OperandError("there is no GPU number " + std::to_string(ordinal) + "; this machine has " +
+                       std::to_string(runtime::device_count()) + "\n  next: check the producer of the array");
+  }
   if (known.size() <= static_cast<std::size_t>(ordinal)) known.resize(ordinal + 1);
   if (!known[ordinal]) known[ordinal] = std::make_unique<DeviceInfo>(runtime::device_info(ordinal));
   return *known[ordinal];
@@ -69,8 +74,8 @@ std::optional<int> cuda_ordinal(std::string_view device) {
 
 }  // namespace
 
-Location choose_location(std::string_view kernel_name, std::string_view device, Operand const& a,
-                         std::string const& operands) {
+Location choose_location(std::string_view kernel_name, std::string_view device, Product const& product) {
+  Operand const& a = product.a();
   std::string const kernel(kernel_name);
   Named const named = find_kernel(kernel_name);
   if (!named.on_cpu && !named.on_gpu) {
@@ -80,19 +85,20 @@ Location choose_location(std::string_view kernel_name, std::string_view device, 
 
   if (a.on_cuda()) {
     if (!runtime::built_with_cuda()) {
-      throw UnsupportedProblemError("the arrays are on a GPU, and this build of cute_py has no GPU kernels" + operands +
-                                    "\n  next: reinstall cute_py without CUTE_PY_CUDA=OFF");
+      throw UnsupportedProblemError("the arrays are on a GPU, and this build of cute_py has no GPU kernels" +
+                                    product.operands_text() +
+                                    "\n  next: build cute_py with them: CUTE_PY_CUDA=ON pip install .");
     }
     bool const asked_for_this = ordinal && (device == "cuda" || *ordinal == a.device_id());
     if (!device.empty() && !asked_for_this) {
-      throw OperandError("device '" + std::string(device) +
-                         "' asked for, but the arrays are on cuda:" + std::to_string(a.device_id()) + operands +
+      throw OperandError("device '" + std::string(device) + "' asked for, but the arrays are on cuda:" +
+                         std::to_string(a.device_id()) + product.operands_text() +
                          "\n  next: move the arrays, or leave device out to compute where they are");
     }
     if (!named.on_gpu) {
       throw OperandError("kernel '" + kernel +
-                         "' runs on the CPU, but the arrays are on cuda:" + std::to_string(a.device_id()) + operands +
-                         "\n  next: kernel='auto', or move the arrays to the host");
+                         "' runs on the CPU, but the arrays are on cuda:" + std::to_string(a.device_id()) +
+                         product.operands_text() + "\n  next: kernel='auto', or move the arrays to the host");
     }
     return {Target::cuda, a.device_id(), false, "the arrays are on this GPU"};
   }
@@ -113,7 +119,7 @@ Location choose_location(std::string_view kernel_name, std::string_view device, 
   if (device.empty()) {
     if (runtime::device_count() > 0) {
       throw OperandError(
-          "kernel '" + kernel + "' runs on a GPU, but the arrays are on the host" + operands +
+          "kernel '" + kernel + "' runs on a GPU, but the arrays are on the host" + product.operands_text() +
           "\n  next: move the arrays, for instance with cupy.asarray; or pass device='cuda' to have them "
           "copied in and out, or device='emulator' to run the kernel without the GPU");
     }

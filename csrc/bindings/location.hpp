@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "bindings/arrays.hpp"
+#include "bindings/product.hpp"
 #include "problem/device.hpp"
 #include "problem/entry.hpp"
 
@@ -18,9 +18,8 @@ struct Location {
 };
 
 // Arrays on a GPU: there. Host arrays: the CPU, unless `kernel` names a GPU kernel or `device`, which may be empty,
-// says otherwise. `operands` is the text of a message that lists them.
-Location choose_location(std::string_view kernel, std::string_view device, Operand const& a,
-                         std::string const& operands);
+// says otherwise. Of the product, A and B are known.
+Location choose_location(std::string_view kernel, std::string_view device, Product const& product);
 
 DeviceInfo const& device_of(Location const& place);
 

@@ -1,9 +1,8 @@
 #include "bindings/plan.hpp"
 
 #include <algorithm>
-#include <map>
 #include <memory>
-#include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -17,21 +16,6 @@
 
 namespace cute_py::bindings {
 namespace {
-
-// GPU memory of a plan for one stream.
-class StreamWorkspace {
- public:
-  explicit StreamWorkspace(std::int64_t bytes) : data_(runtime::allocate(static_cast<std::size_t>(bytes))) {}
-  StreamWorkspace(StreamWorkspace const&) = delete;
-  StreamWorkspace& operator=(StreamWorkspace const&) = delete;
-  ~StreamWorkspace() { runtime::release(data_); }
-
-  KeptWorkspace kept() { return {data_, &in_use_}; }
-
- private:
-  void* data_;
-  std::mutex in_use_;
-};
 
 bool same(Modes const& x, Modes const& y) {
   return x.rank == y.rank && std::equal(x.extent, x.extent + x.rank, y.extent);
@@ -50,12 +34,18 @@ bool fits(Array const& planned, Array const& given, Modes const& first, Modes co
   return rest(given) == 0 || rest(given) == rest(planned);
 }
 
+// The same for an array that an epilogue adds, if there is one.
+bool fits_added(Array const& planned, Array const& given, Problem const& p) {
+  if ((planned.data == nullptr) != (given.data == nullptr)) return false;
+  return planned.data == nullptr || fits(planned, given, p.m, p.n, p.l);
+}
+
 class Plan {
  public:
   Plan(py::handle a, py::handle b, py::handle c, OwnedCall call) : call_(std::move(call)) {
     Call const asked = call_.with(a, b, c);
     Product product(asked);
-    location_ = choose_location(asked.kernel, asked.device, product.a(), product.operands_text());
+    location_ = choose_location(asked.kernel, asked.device, product);
     if (location_.staged) {
       throw OperandError(asked.function + ": a plan does not copy host arrays to a GPU" + product.operands_text() +
                          "\n  next: plan with arrays on the GPU");
@@ -83,68 +73,81 @@ class Plan {
     Problem const& p = product.problem();
     require_same(product, p);
     if (p.is_empty()) return product.result();
-    Execution execution = call.execution;
-    if (location_.target != Target::cuda) {
-      run_program(program_, pointers_of(p), location_, execution);
-      return product.result();
-    }
-    runtime::DeviceGuard guard(location_.ordinal);
-    execution.stream = reinterpret_cast<void*>(*product.stream());
-    run_program(program_, pointers_of(p), location_, execution, workspace_for(execution.stream, workspace, product));
-    if (product.must_wait()) {
-      py::gil_scoped_release unlocked;
-      runtime::synchronize(execution.stream);
-    }
+    bool const on_gpu = location_.target == Target::cuda;
+    if (on_gpu) call.execution.stream = reinterpret_cast<void*>(*product.stream());
+    std::optional<Operand> const given = on_gpu ? import_workspace(workspace, product) : std::nullopt;
+    without_gil(call.execution, [&](Execution const& execution) {
+      std::optional<runtime::DeviceGuard> guard;
+      if (on_gpu) guard.emplace(location_.ordinal);
+      run_program(program_, pointers_of(p), location_, execution, given ? given->data() : nullptr);
+      if (product.must_wait()) runtime::synchronize(execution.stream);
+    });
     return product.result();
   }
 
+  // What it keeps of Python, for the collector of cycles.
+  int visit(visitproc visitor, void* argument) const { return call_.visit(visitor, argument); }
+  void clear() { call_.clear(); }
+
  private:
   void require_same(Product const& product, Problem const& p) const {
-    bool const alike = same(p.m, planned_.m) && same(p.n, planned_.n) && same(p.k, planned_.k) &&
-                       same(p.l, planned_.l) && fits(planned_.a, p.a, p.m, p.k, p.l) &&
-                       fits(planned_.b, p.b, p.n, p.k, p.l) && fits(planned_.d, p.d, p.m, p.n, p.l) &&
-                       (!p.reads_c() || fits(planned_.c, p.c, p.m, p.n, p.l)) &&
-                       ((planned_.c.data == planned_.d.data) == (p.c.data == p.d.data) || !p.reads_c());
+    bool const alike = p.conj_a == planned_.conj_a && p.conj_b == planned_.conj_b && same(p.m, planned_.m) &&
+                       same(p.n, planned_.n) && same(p.k, planned_.k) && same(p.l, planned_.l) &&
+                       fits(planned_.a, p.a, p.m, p.k, p.l) && fits(planned_.b, p.b, p.n, p.k, p.l) &&
+                       fits(planned_.d, p.d, p.m, p.n, p.l) && (!p.reads_c() || fits(planned_.c, p.c, p.m, p.n, p.l)) &&
+                       ((planned_.c.data == planned_.d.data) == (p.c.data == p.d.data) || !p.reads_c()) &&
+                       fits_added(planned_.epilogue.bias, p.epilogue.bias, p) &&
+                       fits_added(planned_.epilogue.residual, p.epilogue.residual, p);
     bool const on_device = location_.target == Target::cuda
                                ? product.a().on_cuda() && product.a().device_id() == location_.ordinal
                                : product.a().on_host();
     if (alike && on_device) return;
-    throw OperandError(call_.function() + ": the arrays are not laid out like those of the plan, or less aligned" +
-                       product.operands_text() + "\n  next: make a plan for these");
+    throw OperandError(
+        call_.function() +
+        ": the arrays are not laid out like those of the plan, less aligned, or conjugate views where those are not" +
+        product.operands_text() + "\n  next: make a plan for these");
   }
 
-  KeptWorkspace workspace_for(void* stream, py::handle given, Product const& product) {
-    if (program_.workspace_bytes == 0) return {nullptr, nullptr};
-    if (!given.is_none()) {
-      Operand const x = Operand::import("workspace", given, product.stream());
-      std::int64_t bytes = x.type() ? bytes_of(*x.type()) : 0;
-      for (int i = 0; i < x.rank(); ++i) bytes *= x.extent(i);
-      bool const dense = x.rank() == 1 && (x.stride(0) == 1 || x.extent(0) <= 1);
-      bool const aligned = reinterpret_cast<std::uintptr_t>(x.data()) % 256 == 0;
-      if (!x.on_cuda() || x.device_id() != location_.ordinal || !dense || !aligned ||
-          bytes < program_.workspace_bytes) {
-        throw OperandError(call_.function() + ": workspace is a dense array of one mode on the plan's GPU, of " +
-                           std::to_string(program_.workspace_bytes) + " bytes or more, aligned to 256\n  " +
-                           x.describe());
-      }
-      return {x.data(), nullptr};
+  // The workspace that the caller gave, if one is needed.
+  std::optional<Operand> import_workspace(py::handle given, Product const& product) const {
+    if (program_.workspace_bytes == 0 || given.is_none()) return std::nullopt;
+    Operand x = Operand::import("workspace", given, product.stream());
+    std::int64_t bytes = x.type() ? bytes_of(*x.type()) : 0;
+    for (int i = 0; i < x.rank(); ++i) bytes *= x.extent(i);
+    bool const dense = x.rank() == 1 && (x.stride(0) == 1 || x.extent(0) <= 1);
+    bool const aligned = reinterpret_cast<std::uintptr_t>(x.data()) % 256 == 0;
+    if (!x.on_cuda() || x.device_id() != location_.ordinal || !dense || !aligned || bytes < program_.workspace_bytes) {
+      throw OperandError(call_.function() + ": workspace is a dense array of one mode on the plan's GPU, of " +
+                         std::to_string(program_.workspace_bytes) + " bytes or more, aligned to 256\n  " +
+                         x.describe());
     }
-    auto& kept = workspaces_[stream];  // guarded by the GIL
-    if (!kept) kept = std::make_unique<StreamWorkspace>(program_.workspace_bytes);
-    return kept->kept();
+    return x;
   }
 
   OwnedCall call_;
   Location location_{};
   Problem planned_;
   dispatch::Program program_;
-  std::map<void*, std::unique_ptr<StreamWorkspace>> workspaces_;
 };
 
 }  // namespace
 
+// Lets the collector see the arrays of an epilogue, which may refer back to the plan.
+void collect_cycles(PyHeapTypeObject* type) {
+  type->ht_type.tp_flags |= Py_TPFLAGS_HAVE_GC;
+  type->ht_type.tp_traverse = [](PyObject* self, visitproc visit, void* arg) -> int {
+    Py_VISIT(Py_TYPE(self));
+    if (!py::detail::is_holder_constructed(self)) return 0;
+    return py::cast<Plan const&>(py::handle(self)).visit(visit, arg);
+  };
+  type->ht_type.tp_clear = [](PyObject* self) -> int {
+    if (py::detail::is_holder_constructed(self)) py::cast<Plan&>(py::handle(self)).clear();
+    return 0;
+  };
+}
+
 void register_plan(py::module_& module) {
-  py::class_<Plan>(module, "Plan", "A product, planned.")
+  py::class_<Plan>(module, "Plan", "A product, planned.", py::custom_type_setup(collect_cycles))
       .def(py::init([](py::tuple const& function, py::handle a, py::handle b, py::handle c, py::handle alpha,
                        py::handle beta, py::handle kernel, py::handle device, py::handle emulator, py::handle options) {
              return std::make_unique<Plan>(a, b, c,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <limits>
 #include <string>
 #include <utility>
@@ -15,6 +16,9 @@ namespace cute_py::bindings {
 namespace {
 
 enum GroupIndex { kGroupM, kGroupN, kGroupK, kGroupL };
+
+// So many products of -128 and -128 fit int32.
+constexpr std::int64_t kMostStepsOfInt8 = std::numeric_limits<std::int32_t>::max() / (128 * 128);
 
 std::string number(std::int64_t value) { return std::to_string(value); }
 
@@ -64,10 +68,57 @@ std::optional<Enum> by_name(std::string_view name, int count) {
   return std::nullopt;
 }
 
+// A mode of one element, or of none, leads nowhere, whatever its stride.
+std::int64_t step_of(Operand const& x, int mode) { return x.extent(mode) > 1 ? x.stride(mode) : 0; }
+
 Footprint footprint(Operand const& x, DType type) {
   Footprint f{x.data(), bytes_of(type), {}};
-  for (int i = 0; i < x.rank(); ++i) f.modes.push_back({x.extent(i), x.stride(i) * bytes_of(type)});
+  for (int i = 0; i < x.rank(); ++i) f.modes.push_back({x.extent(i), step_of(x, i) * bytes_of(type)});
   return f;
+}
+
+// The bytes between the lowest and the highest element.
+struct Span {
+  std::intptr_t first;
+  std::intptr_t last;
+};
+
+Span span(Operand const& x) {
+  auto const origin = reinterpret_cast<std::intptr_t>(x.data());
+  std::int64_t low = 0;
+  std::int64_t high = 1;
+  for (int i = 0; i < x.rank(); ++i) {
+    if (x.extent(i) == 0) return {origin, origin};
+    auto const reach = (x.extent(i) - 1) * step_of(x, i);
+    (reach < 0 ? low : high) += reach;
+  }
+  return {origin + low * bytes_of(*x.type()), origin + high * bytes_of(*x.type())};
+}
+
+// Mostly arrays lie far from one another, and nothing else has to be found out.
+bool may_overlap(Operand const& x, Operand const& y) {
+  Span const of_x = span(x);
+  Span const of_y = span(y);
+  if (of_x.last <= of_y.first || of_y.last <= of_x.first) return false;
+  return cute_py::may_overlap(footprint(x, *x.type()), footprint(y, *y.type()));
+}
+
+// Mostly each stride is longer than all that the shorter ones reach, and no two elements meet.
+bool shares_elements(Operand const& x) {
+  std::int64_t reach = 1;
+  int order[kMaxModes];
+  int count = 0;
+  for (int i = 0; i < x.rank(); ++i) {
+    if (x.extent(i) == 0) return false;
+    if (x.extent(i) > 1) order[count++] = i;
+  }
+  std::sort(order, order + count, [&](int i, int j) { return std::abs(x.stride(i)) < std::abs(x.stride(j)); });
+  for (int i = 0; i < count; ++i) {
+    auto const stride = std::abs(x.stride(order[i]));
+    if (stride < reach) return cute_py::shares_elements(footprint(x, *x.type()));
+    reach += stride * (x.extent(order[i]) - 1);
+  }
+  return false;
 }
 
 bool same_place(Operand const& x, Operand const& y) {
@@ -100,6 +151,12 @@ std::string tuple_text(std::vector<std::int64_t> const& values) {
   std::string text = "(";
   for (std::size_t i = 0; i < values.size(); ++i) text += (i == 0 ? "" : ",") + number(values[i]);
   return text + ")";
+}
+
+// Would matmul, or a transposition, make sense of these?
+bool batch_is_first(Operand const& a, Operand const& b) {
+  return a.rank() == 3 && b.rank() == 3 && a.extent(0) == b.extent(0) &&
+         (a.extent(2) == b.extent(2) || a.extent(2) == b.extent(1));
 }
 
 Operand import_first(Call const& call, std::optional<std::uintptr_t>& stream) {
@@ -187,7 +244,9 @@ void Product::require_gemm() const {
   }
   if (a_.extent(1) != b_.extent(1)) {
     refuse("needs the same K in A (M,K) and B (N,K), got " + number(a_.extent(1)) + " and " + number(b_.extent(1)),
-           a_.extent(1) == b_.extent(0) ? "B is (K,N) here; pass B.T" : "check the shapes");
+           a_.extent(1) == b_.extent(0) ? "B is (K,N) here; pass B.T"
+           : batch_is_first(a_, b_) ? "cute_py.matmul takes the batch first; gemm takes it last: (M,K,L) and (N,K,L)"
+                                    : "check the shapes");
   }
   if (a_.rank() == 3 && b_.rank() == 3 && a_.extent(2) != b_.extent(2)) {
     refuse("needs the same L in A (M,K,L) and B (N,K,L), got " + number(a_.extent(2)) + " and " + number(b_.extent(2)),
@@ -224,15 +283,16 @@ void Product::make_modes() {
     }
     for (int i = 0; i < operand.rank(); ++i) {
       auto const extent = operand.extent(i);
+      auto const first = operand.extent(static_cast<int>(labels.find(labels[i])));
+      if (first != extent) {
+        refuse(std::string("takes a diagonal of ") + operand.name() + " along index " + labels[i] + ", whose extents " +
+                   number(first) + " and " + number(extent) + " differ",
+               "check the shapes");
+      }
       Mode* mode = find(labels[i]);
       if (mode == nullptr) {
         modes_.push_back({labels[i], extent});
         mode = &modes_.back();
-      } else if (mode->*flag && mode->extent != extent && labels.find(labels[i]) < static_cast<std::size_t>(i)) {
-        refuse(std::string("takes a diagonal of ") + operand.name() + " along index " + labels[i] + ", whose extents " +
-                   number(operand.extent(static_cast<int>(labels.find(labels[i])))) + " and " + number(extent) +
-                   " differ",
-               "check the shapes");
       } else if (mode->extent != extent) {
         // An extent of 1 is repeated.
         if (mode->extent != 1 && extent != 1) {
@@ -273,12 +333,14 @@ void Product::make_modes() {
                                     operands_text() + "\n  next: merge modes, for instance with reshape");
     }
     mode.place = modes.rank;
+    if (mode.group == kGroupK && !mode.in_b) problem_.own_a |= 1u << mode.place;
+    if (mode.group == kGroupK && !mode.in_a) problem_.own_b |= 1u << mode.place;
     modes.extent[modes.rank++] = mode.extent;
   }
   place(a_, labels_.a, problem_.a, true);
   place(b_, labels_.b, problem_.b, true);
-  problem_.conj_a = call_.conj_a;
-  problem_.conj_b = call_.conj_b;
+  problem_.conj_a = call_.conj_a != a_.conjugated();
+  problem_.conj_b = call_.conj_b != b_.conjugated();
 }
 
 // The strides of an operand by group. A letter that it lacks, and one along which it is repeated, has stride 0; one
@@ -294,7 +356,7 @@ void Product::place(Operand const& x, std::string const& labels, Array& array, b
                       : !is_factor            ? (mode.group == kGroupN ? 1 : 0)
                       : mode.group == kGroupK ? 1
                                               : 0;
-    if (x.extent(i) != 1) array.stride[which][mode.place] += x.stride(i);
+    array.stride[which][mode.place] += step_of(x, i);
   }
 }
 
@@ -308,7 +370,7 @@ void Product::require_types() {
     } else if (!x->type() || *x->type() == DType::i32) {
       refuse("multiplies " + type_names(factor_types(Compute::c128) | types(DType::i8)) + ", and " + x->name() +
                  " is none of them",
-             std::string("convert ") + x->name() + ", for instance to float32");
+             std::string("convert ") + x->name() + ", for instance to float64");
     }
   }
   DType const a = *a_.type();
@@ -321,6 +383,12 @@ void Product::require_types() {
                                   "\n  next: convert the int8 array to the other's type");
   }
   problem_.compute = *compute;
+  if (*compute == Compute::i32 && problem_.k.size() > kMostStepsOfInt8) {
+    throw UnsupportedProblemError(
+        call_.function + " sums products of int8 in int32, which holds every sum of K <= " + number(kMostStepsOfInt8) +
+        " of them; here K=" + number(problem_.k.size()) + operands_text() +
+        "\n  next: add the products of parts of K, or convert A and B to float32");
+  }
   if (!call_.compute.empty()) {
     auto const asked = by_name<Compute>(call_.compute, kComputes);
     if (!asked) {
@@ -343,8 +411,8 @@ void Product::require_types() {
     if (!asked || !contains(result_types(problem_.compute), *asked)) {
       throw UnsupportedProblemError(call_.function + " computes in " + name_of(problem_.compute) + " and writes " +
                                     type_names(result_types(problem_.compute)) + ", not " +
-                                    std::string(call_.out_dtype) + operands_text() +
-                                    "\n  next: leave out_dtype out, or name one of these");
+                                    std::string(call_.out_dtype) + operands_text() + "\n  next: " + wider(asked) +
+                                    "leave out_dtype out, or name one of these");
     }
     result_type_ = *asked;
   }
@@ -396,37 +464,52 @@ void Product::add_scalars() {
   problem_.beta = rounded(number_argument("beta", call_.beta, complex));
 }
 
+// What is added or written is read as it lies in memory.
+void Product::require_unconjugated(Operand const& x) const {
+  if (!x.conjugated()) return;
+  refuse(std::string("takes ") + x.name() +
+             " as it lies in memory, and this is a view that PyTorch conjugates when it is read",
+         std::string("pass ") + x.name() + ".resolve_conj()");
+}
+
+// The beginning of an advice to whoever wants float64 and multiplies float32, or "".
+std::string Product::wider(std::optional<DType> wanted) const {
+  bool const helps = wanted == DType::f64 && (problem_.compute == Compute::f32 || problem_.compute == Compute::tf32);
+  return helps ? "compute='float64' sums in float64 and writes it; or " : "";
+}
+
 // What C, the result and what is added to it have in common.
 void Product::require_result(Operand const& x, char const* role) const {
   bool const is_written = &x == &*d_;
   std::string const name = x.name();
+  std::string const a_name = (name == "out" ? "an " : "a ") + name;
+  require_unconjugated(x);
   bool same = x.rank() == static_cast<int>(result_shape_.size());
   for (int i = 0; same && i < x.rank(); ++i) same = x.extent(i) == result_shape_[i];
   if (!same) {
     refuse("needs " + name + " " + std::string(role) + " = " + tuple_text(result_shape_),
-           "pass a " + name + " of that shape, or none to get a new one");
+           "pass " + a_name + " of that shape, or none to get a new one");
   }
   if (!x.type() || !contains(result_types(problem_.compute), *x.type())) {
     refuse(std::string(is_written ? "writes " : "adds ") + type_names(result_types(problem_.compute)),
-           "pass a " + std::string(name_of(result_type_)) + " " + name + ", or none to get a new one");
+           wider(x.type()) + "pass a " + name_of(result_type_) + " " + name + ", or none to get a new one");
   }
   if (!is_written) return;
   if (x.read_only()) {
     refuse("cannot write to " + name + ", which is read-only",
            "pass a writable " + name + ", or none to get a new one");
   }
-  auto const written = footprint(x, *x.type());
-  if (shares_elements(written)) {
+  if (shares_elements(x)) {
     refuse("cannot write to " + name + ", whose strides put several elements in one place",
-           "pass a " + name + " with its own memory for every element, or none to get a new one");
+           "pass " + a_name + " with its own memory for every element, or none to get a new one");
   }
   for (Operand const* other : {&a_, &b_}) {
-    if (may_overlap(footprint(*other, *other->type()), written)) {
+    if (may_overlap(*other, x)) {
       refuse("cannot write to " + name + ", which may overlap " + other->name(),
              std::string("copy ") + other->name() + ", or pass no " + name + " to get a new one");
     }
   }
-  if (c_ && problem_.beta != 0.0 && !same_place(*c_, x) && may_overlap(footprint(*c_, *c_->type()), written)) {
+  if (c_ && problem_.beta != 0.0 && !same_place(*c_, x) && may_overlap(*c_, x)) {
     refuse("cannot write to " + name + ", which may overlap C without being C", "pass no out to write to C itself");
   }
 }
@@ -486,9 +569,12 @@ void Product::add_epilogue() {
   Epilogue& epilogue = problem_.epilogue;
   static constexpr char const* kActivations[] = {"none", "relu", "gelu", "gelu_tanh", "silu", "sigmoid"};
   auto const activation = text_argument("activation", given.attr("activation"));
-  int found = 0;
-  while (kActivations[found] != activation) ++found;  // the dataclass has checked it
-  epilogue.activation = static_cast<Activation>(found);
+  auto const found = std::find(std::begin(kActivations), std::end(kActivations), activation);
+  if (found == std::end(kActivations)) {
+    throw OperandError(call_.function + ": there is no activation '" + std::string(activation) +
+                       "'\n  next: make the Epilogue anew, with one that it takes");
+  }
+  epilogue.activation = static_cast<Activation>(found - std::begin(kActivations));
   bool const complex = problem_.compute == Compute::c64 || problem_.compute == Compute::c128;
   if (complex && epilogue.activation != Activation::none) {
     throw UnsupportedProblemError(call_.function + ": an activation of complex numbers is not defined" +
@@ -509,6 +595,7 @@ void Product::add_epilogue() {
     if (object.is_none()) continue;
     operand.emplace(Operand::import(name, object, stream_));
     Operand const& x = *same_device(*operand);
+    require_unconjugated(x);
     auto const rank = static_cast<int>(result_shape_.size());
     bool fits = x.rank() <= rank;
     for (int i = 0; fits && i < x.rank(); ++i) {
@@ -523,7 +610,7 @@ void Product::add_epilogue() {
       refuse(std::string("adds a ") + name + " of " + type_names(readable), std::string("convert ") + name);
     }
     place(x, labels_.d.substr(rank - x.rank()), array, false);
-    if (d_ && !same_place(x, *d_) && may_overlap(footprint(x, *x.type()), footprint(*d_, *d_->type()))) {
+    if (d_ && !same_place(x, *d_) && may_overlap(x, *d_)) {
       refuse(std::string("cannot write to ") + d_->name() + ", which may overlap " + name, std::string("copy ") + name);
     }
   }

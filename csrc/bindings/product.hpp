@@ -81,6 +81,8 @@ class Product {
   void require_types();
   void require_layout(Operand const* c) const;
   void require_result(Operand const& x, char const* role) const;
+  void require_unconjugated(Operand const& x) const;
+  std::string wider(std::optional<DType> wanted) const;
   void make_modes();
   void add_scalars();
   void add_epilogue();

@@ -10,6 +10,7 @@ array([[ 3.,  3.,  3.,  3.],
 
 from __future__ import annotations
 
+from cute_py import _interpreter as _interpreter  # refuses what the compiled modules could not bear
 from cute_py import _layout_drawing as _layout_drawing  # gives Layout the methods that draw it
 from cute_py import atoms, errors
 from cute_py._core import __version__

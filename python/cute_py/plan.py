@@ -19,9 +19,10 @@ class Plan:
     """A product with its kernels chosen and its workspace known. Made by `plan_gemm` and `plan_contract`.
 
     Call it with arrays that are laid out like those that it was made for: same types, shapes, strides and device, and not less
-    aligned. It runs on the kernels that were chosen then. On a GPU it neither waits nor, once it has run on a stream or is
-    given a workspace, allocates, if it is given a place for the result: so it can be captured in a CUDA graph. Run it once
-    before that, which loads its kernels. One plan may be used by several threads and on several streams at a time.
+    aligned. It runs on the kernels that were chosen then. On a GPU it does not wait, and what it needs of memory for sums
+    between its steps comes from the stream and goes back to it: so it can be captured in a CUDA graph, if it is given a place
+    for the result. The graph owns that memory then, and does not need the plan any more. Run it once before that, which loads
+    its kernels. One plan may be used by several threads and on several streams at a time.
 
     >>> import cute_py, numpy as np
     >>> A, B = np.ones((2, 3), np.float32), np.ones((4, 3), np.float32)
@@ -50,7 +51,7 @@ class Plan:
             As in `gemm`.
         workspace
             On a GPU, a dense array of one mode with `workspace_bytes` bytes or more, aligned to 256, that nothing else uses
-            until the product is done. Without one, the plan keeps one of its own for each stream that it runs on.
+            until the product is done. Without one, it is allocated on the stream for the call.
 
         Raises OperandError for arrays that the plan was not made for.
         """

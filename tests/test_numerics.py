@@ -1,0 +1,175 @@
+"""The order of the adds: what a sum loses over a long K, and what its bits must not depend on."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cute_py
+from cute_py.testing import runs_here, strided_array
+
+TYPES = ["float32", "float64", "complex64", "complex128"]
+HOST_TARGETS = ["cpu", "emulator"]
+
+
+def draw(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Any:
+    x = rng.standard_normal(shape)
+    if "complex" in dtype:
+        x = x + 1j * rng.standard_normal(shape)
+    return x.astype(dtype)
+
+
+# ---- A long K
+
+
+@pytest.mark.parametrize(("dtype", "bound"), [("float32", 1e-6), ("float64", 1e-15)])
+def test_a_long_sum_keeps_its_digits(rng: np.random.Generator, dtype: str, bound: float) -> None:
+    x = rng.random(20_000_000, dtype=np.float64).astype(dtype)
+    exact = np.sum(x.astype(np.longdouble))
+    for found in (cute_py.einsum("i->", x), cute_py.inner(x, np.ones_like(x))):
+        assert abs(float((np.longdouble(found) - exact) / exact)) < bound
+
+
+def test_a_sum_does_not_stop_where_a_float_counts_no_further() -> None:
+    ones = np.ones(2**24 + 2**20, np.float32)
+    assert cute_py.inner(ones, ones) == ones.size
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_a_long_product_is_as_exact_as_numpys(rng: np.random.Generator, dtype: str) -> None:
+    A, B = draw(rng, (8, 200_000), dtype), draw(rng, (9, 200_000), dtype)
+    wide = np.clongdouble if "complex" in dtype else np.longdouble
+    exact = A.astype(wide) @ B.astype(wide).T
+    error, numpys = (np.abs(C - exact).max() for C in (cute_py.gemm(A, B), A @ B.T))
+    assert error < 2 * numpys
+
+
+# ---- Bits that must not depend on M, N and L
+
+
+INVARIANT = {
+    "two modes of K in opposite orders": ("mab,nba->mn", (50, 20, 30), (40, 30, 20)),
+    "three modes of K": ("amb,cnba->cmn", (6, 50, 7), (3, 40, 7, 6)),
+    "an index of A alone": ("mkx,nk->mn", (33, 60, 7), (35, 60)),
+    "an index of B alone": ("mk,nkj->mn", (33, 60), (35, 60, 5)),
+    "an index of each alone": ("mkx,nkj->mn", (33, 60, 7), (35, 60, 5)),
+    "a batch": ("lmab,lnba->lmn", (3, 20, 9, 11), (3, 21, 11, 9)),
+    "the columns first": ("mab,nba->nm", (50, 20, 30), (40, 30, 20)),
+}
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("target", [*HOST_TARGETS, pytest.param("cuda", marks=pytest.mark.gpu)])
+@pytest.mark.parametrize("case", INVARIANT)
+def test_a_batch_invariant_contraction(rng: np.random.Generator, case: str, target: str, dtype: str) -> None:
+    subscripts, shape_a, shape_b = INVARIANT[case]
+    A, B = draw(rng, shape_a, dtype), draw(rng, shape_b, dtype)
+    labels_a, labels_b, labels_c = subscripts.replace("->", ",").split(",")
+    options = {"batch_invariant": True, "device": target}
+    whole = cute_py.contract(subscripts, A, B, **options)
+    for m, n in itertools.product((1, 2, 16, 17, None), repeat=2):
+        if (m, n) == (None, None):
+            continue
+        cut = {"m": slice(m), "n": slice(n)}
+        at = [tuple(cut.get(letter, slice(None)) for letter in of) for of in (labels_a, labels_b, labels_c)]
+        part = cute_py.contract(subscripts, A[at[0]], B[at[1]], **options)
+        np.testing.assert_array_equal(part, whole[at[2]])
+        copied = cute_py.contract(subscripts, A[at[0]].copy(), B[at[1]].copy(), **options)
+        np.testing.assert_array_equal(copied, whole[at[2]])
+        C = np.full_like(whole[at[2]], np.nan, order="F")
+        np.testing.assert_array_equal(cute_py.contract(subscripts, A[at[0]], B[at[1]], C, **options), whole[at[2]])
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("target", HOST_TARGETS)
+def test_a_batch_invariant_gemm(rng: np.random.Generator, target: str, dtype: str) -> None:
+    A, B = draw(rng, (40, 50), dtype), draw(rng, (30, 50), dtype)
+    options = {"batch_invariant": True, "device": target}
+    whole = cute_py.gemm(A, B, **options)
+    for m, n in itertools.product((1, 3, 16, 17), repeat=2):
+        np.testing.assert_array_equal(cute_py.gemm(A[:m], B[:n], **options), whole[:m, :n])
+    repeated = np.broadcast_to(A[:, :1], (40, 50))  # strides of 0 are factors like others
+    np.testing.assert_array_equal(
+        cute_py.gemm(repeated[:1], B, **options), cute_py.gemm(repeated.copy(), B, **options)[:1]
+    )
+
+
+@pytest.mark.parametrize("kernel", [k for k in cute_py.kernels() if k.startswith("cpu_") and k.endswith("_f32")])
+def test_a_row_of_the_cpu_engine_does_not_depend_on_the_rows_after_it(rng: np.random.Generator, kernel: str) -> None:
+    if not runs_here(cute_py.kernels()[kernel], "cpu"):
+        pytest.skip("this processor lacks the instructions")
+    A, B, C = draw(rng, (64, 33), "float32"), draw(rng, (5, 33), "float32"), draw(rng, (64, 5), "float32")
+
+    def run(rows: int, strides: tuple[int, int]) -> Any:
+        D, _ = strided_array(C[:rows], strides)
+        return cute_py.gemm(A[:rows], B, D, alpha=0.3, beta=0.7, kernel=kernel).copy()
+
+    whole = run(64, (2, 131))
+    for rows in range(1, 64):
+        np.testing.assert_array_equal(run(rows, (2, 131)), whole[:rows])
+    np.testing.assert_array_equal(run(64, (1, 64)), whole)
+
+
+# ---- What is finite, and what is not
+
+
+def test_repeated_factors_are_not_summed_ahead() -> None:
+    tiny = np.broadcast_to(np.float32(1e-30), (2, 2))
+    large = np.full((3, 2), 3e38, np.float32)
+    np.testing.assert_array_equal(cute_py.gemm(tiny, large), cute_py.gemm(tiny.copy(), large))
+    assert np.isfinite(cute_py.gemm(tiny, large)).all()
+    infinite = np.broadcast_to(np.float32(np.inf), (2, 2))
+    opposite = np.array([[1, -2]], np.float32)
+    assert np.isnan(cute_py.gemm(infinite, opposite)).all()
+    sigmoid = cute_py.Epilogue(activation="sigmoid")
+    assert np.isnan(cute_py.gemm(infinite, opposite, epilogue=sigmoid)).all()
+
+
+def test_int8_sums_that_would_leave_32_bits_are_refused() -> None:
+    most = (2**31 - 1) // 128**2
+    A = np.full((1, most + 1), -128, np.int8)
+    assert cute_py.gemm(A[:, :most], A[:, :most])[0, 0] == most * 128**2
+    for call in (
+        lambda: cute_py.gemm(A, A),
+        lambda: cute_py.gemm(A, A, out_dtype="float32"),
+        lambda: cute_py.contract("mk,nk->mn", A, A),
+        lambda: cute_py.plan_gemm(A, A),
+    ):
+        with pytest.raises(cute_py.UnsupportedProblemError, match=r"holds every sum of K <= 131071.*here K=131072"):
+            call()
+
+
+def test_alpha_zero_runs_on_a_kernel_of_the_arrays_type() -> None:
+    A = np.ones((40, 50), np.float32)
+    kernel = cute_py.explain(A, A, alpha=0, device="emulator").chosen
+    assert "float32" in cute_py.kernels()[kernel].factors
+
+
+# ---- Diagonals and refusals
+
+
+def test_diagonals_with_extents_of_one() -> None:
+    x = np.arange(5.0)
+    for subscripts, operands in {
+        "g,gg->g": (x, np.ones((1, 1))),
+        "gg,g->g": (np.ones((1, 1)), x),
+        "i,ii->i": (np.ones(5), np.diag(x)),
+    }.items():
+        np.testing.assert_array_equal(cute_py.contract(subscripts, *operands), np.einsum(subscripts, *operands))
+    for subscripts, operands in {
+        "i,ii->i": (np.ones(5), np.ones((1, 5))),
+        "ii,i->i": (np.ones((1, 5)), np.ones(5)),
+        "bd,cbb->": (np.ones((3, 3)), np.ones((3, 1, 3))),
+    }.items():
+        with pytest.raises(cute_py.OperandError, match=r"takes a diagonal of [AB] along index"):
+            cute_py.contract(subscripts, *operands)
+
+
+def test_a_refusal_with_exchanged_roles_says_so() -> None:
+    A = np.ones((60, 100), np.float32).T
+    B = np.ones((80, 60), np.float32)
+    with pytest.raises(cute_py.UnsupportedProblemError, match=r"roles exchanged: .* below A is B, M is N"):
+        cute_py.gemm(A, B, kernel="sgemm_sm80_nt_f32", device="emulator")
