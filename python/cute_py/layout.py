@@ -29,6 +29,7 @@ from cute_py._core import (
     depth,
     dice,
     downcast,
+    elem_less,
     filter,  # noqa: A004 - CuTe's name
     filter_zeros,
     flat_divide,
@@ -104,6 +105,7 @@ __all__ = [
     "depth",
     "dice",
     "downcast",
+    "elem_less",
     "filter",
     "filter_zeros",
     "flat_divide",
