@@ -36,9 +36,9 @@ def explain_layout(operation: str, *arguments: Any) -> str:
 
 def _read(value: Any) -> Any:
     if isinstance(value, str):
-        return _core.parse(value) if " o " in value else Layout(value)
+        value = _core.parse(value) if " o " in value else Layout(value)
     if isinstance(value, ComposedLayout):
-        raise LayoutError("explain: a composed layout acts by its inner layout; explain that")
+        raise LayoutError("explain: a composed layout acts by its inner layout; next: explain that")
     return value
 
 

@@ -75,7 +75,7 @@ def value_type(value: Any) -> ValueType:
         if value is None:  # NumPy's default type
             raise TypeError
         name = np.dtype(value).name
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, SyntaxError):  # NumPy reads some text as Python
         raise OperandError(
             f"value_type: {value!r} is no element type; known are {', '.join(_BITS)} and NumPy's dtypes"
         ) from None
