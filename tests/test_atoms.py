@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import cute_py.layout as cl
-from cute_py import LayoutError, OperandError, atoms, make_tiled_copy, make_tiled_copy_A, make_tiled_mma
+from cute_py import LayoutError, OperandError, atoms, bank_conflicts, make_tiled_copy, make_tiled_copy_A, make_tiled_mma
 from cute_py.atoms import value_type
 from cute_py.layout import Layout, layout_values
 
@@ -115,3 +115,47 @@ def test_bad_input() -> None:
     ]:
         with pytest.raises(error, match=message):
             call()  # type: ignore[no-untyped-call]
+
+
+@pytest.mark.parametrize("atoms_mnk", [(1, 1, 1), (2, 2, 1), (2, 1, 2)])
+@pytest.mark.parametrize("name", ["SM70_8x8x4_F32F16F16F32_NT", "SM80_16x8x8_F32F16F16F32_TN", "UniversalFMA<float>"])
+def test_slices_and_tv_layouts_and_pictures_agree_on_every_thread(name: str, atoms_mnk: tuple[int, int, int]) -> None:
+    mma = make_tiled_mma(atoms.mma[name], atoms_mnk)
+    m, n, k = mma.tile_shape
+    for operand, shape in (("A", (m, k)), ("B", (n, k)), ("C", (m, n))):
+        tv = getattr(mma, f"layout_{operand.lower()}_tv")
+        assert mma.threads == cl.size(tv, 0) >= mma.size
+        for thread in range(mma.threads):
+            part = getattr(mma.get_slice(thread), f"partition_{operand}")(Layout(shape)).numpy(copy=True)
+            assert part.ravel(order="F").tolist() == [tv(thread, v) for v in range(cl.size(tv, 1))], (operand, thread)
+    held = {
+        thread: sorted(mma.layout_c_tv(thread, v) for v in range(cl.size(mma.layout_c_tv, 1)))
+        for thread in range(mma.threads)
+    }
+    assert sorted(index for held_by in {tuple(h) for h in held.values()} for index in held_by) == list(range(m * n))
+    panel = mma._picture().panels[2]
+    for row in panel.cells:
+        for cell in row:
+            facts = dict(cell.facts)
+            threads = {t for t, indices in held.items() if int(facts["index in C"]) in indices}
+            assert cell.text.startswith(f"T{min(threads)}{'+' if len(threads) > 1 else ''}\n")
+
+
+def test_threads_that_the_quad_pair_leaves_out_hold_what_others_hold() -> None:
+    mma = make_tiled_mma(atoms.mma["SM70_8x8x4_F32F16F16F32_NT"])
+    assert (mma.size, mma.threads) == (8, 32)
+    for thread, same in ((4, 0), (9, 1), (15, 3), (21, 17), (31, 19)):
+        assert mma.get_slice(thread).thr_vmnk == mma.get_slice(same).thr_vmnk
+    for thread in (-1, 32, 1.0, True, "1", None):
+        with pytest.raises(LayoutError, match=r"get_slice: there is no thread .*; next: give one of the 32 "):
+            mma.get_slice(thread)  # type: ignore[arg-type]
+    assert mma.get_slice(np.int64(17)).thr_vmnk == mma.get_slice(17).thr_vmnk
+
+
+@pytest.mark.parametrize("value", ["2:_1", "float3", "", "(4,", 0, -8, None, [], "no such type"])
+def test_what_is_no_element_type(value: object) -> None:
+    with pytest.raises(OperandError, match="value_type"):
+        value_type(value)
+    if value not in (None, []):
+        with pytest.raises(OperandError, match="value_type"):
+            bank_conflicts(Layout(32), Layout((32, 1)), value)

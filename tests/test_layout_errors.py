@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import pickle
+import random
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -109,6 +113,8 @@ ARGUMENTS = [
     Argument("crd2idx", "coord", "tuple", lambda x: cl.crd2idx(x, (4, 8))),
     Argument("crd2idx", "shape", "shape", lambda x: cl.crd2idx(1, x)),
     Argument("crd2idx", "stride", "tuple", lambda x: cl.crd2idx((1, 1), (4, 8), x), optional=True),
+    Argument("elem_less", "a", "tuple", lambda x: cl.elem_less(x, (4, 8))),
+    Argument("elem_less", "b", "tuple", lambda x: cl.elem_less((1, 1), x)),
     Argument("idx2crd", "index", "tuple", lambda x: cl.idx2crd(x, (4, 8))),
     Argument("idx2crd", "shape", "shape", lambda x: cl.idx2crd(3, x)),
     Argument("idx2crd", "stride", "tuple", lambda x: cl.idx2crd(3, (4, 8), x), optional=True),
@@ -172,6 +178,16 @@ ARGUMENTS = [
 ]
 
 INTERNAL = {"annotations", "notation", "print_tiler", "Int", "E", "LayoutLeft", "LayoutRight"}
+
+
+def test_no_message_names_two_operations() -> None:
+    for argument in ARGUMENTS:
+        with pytest.raises(LayoutError) as refusal:
+            argument.call(object())
+        operations = {
+            a.operation for a in ARGUMENTS if re.search(rf"(?<!\w){re.escape(a.operation)}: ", str(refusal.value))
+        }
+        assert operations <= {argument.operation.replace("make_composed_layout", "ComposedLayout")}, refusal.value
 
 
 def test_every_public_function_is_here() -> None:
@@ -361,6 +377,101 @@ def test_deep_texts(argument: Argument, text: str) -> None:
     assert len(str(refusal.value)) < 1000
 
 
+# ---- What is too deep, or too much
+
+
+def deepest() -> Layout:
+    layout = Layout(4)
+    for _ in range(32):
+        layout = cl.make_layout(layout)
+    assert layout.depth == 32
+    return layout
+
+
+PAIR = cl.make_layout(deepest()[0], Layout(2, 64))
+NESTING: dict[str, Callable[[], Any]] = {
+    "make_layout": lambda: cl.make_layout(PAIR, PAIR),
+    "group": lambda: cl.group(PAIR, 0, 2),
+    "append": lambda: cl.append(Layout(4), 2, PAIR),
+    "prepend": lambda: cl.prepend(Layout(4), 2, PAIR),
+    "replace": lambda: cl.replace(Layout((2, 2)), 0, PAIR),
+    "logical_product": lambda: cl.logical_product(PAIR, 2),
+    "zipped_product": lambda: cl.zipped_product(PAIR, (2, 2)),
+    "blocked_product": lambda: cl.blocked_product(PAIR, Layout((2, 2))),
+    "group a tuple": lambda: cl.group(cl.shape(PAIR), 0, 2),
+    "append a tuple": lambda: cl.append((1,), 2, cl.shape(PAIR)),
+}
+
+
+@pytest.mark.parametrize("how", NESTING)
+def test_nothing_nests_deeper_than_text_can(how: str) -> None:
+    with pytest.raises(LayoutError, match=rf"{how.split()[0]}.*deeper than 32 levels; next: flatten"):
+        NESTING[how]()
+
+
+def test_the_deepest_layouts_read_back_and_compose() -> None:
+    layout = deepest()
+    assert pickle.loads(pickle.dumps(layout)) == cl.parse(str(layout)) == eval(repr(layout)) == layout
+    assert layout.to_cpp().count("Shape<") == 32
+    assert cl.composition(layout, Layout(2, 2)) == Layout(2, 2)
+    grouped = Layout((2, 2))
+    for _ in range(31):
+        grouped = cl.group(grouped, 0, grouped.rank)
+    assert grouped.depth == 32
+
+
+def shared_tuple(levels: int) -> Any:
+    value: Any = (1, 1)
+    for _ in range(levels):
+        value = (value, value)
+    return value
+
+
+def shared_layout(levels: int) -> Layout:
+    layout = Layout(1)
+    for _ in range(levels):
+        layout = cl.make_layout(layout, layout)
+    return layout
+
+
+TOO_MUCH: dict[str, Callable[[], Any]] = {
+    "layouts": lambda: shared_layout(28),
+    "replace": lambda: [cl.replace(x, 0, x) for x in [cl.make_layout(shared_layout(19), shared_layout(19))] * 9],
+    "a shape": lambda: Layout(shared_tuple(28)),
+    "a tiler": lambda: cl.logical_divide(PLAIN, shared_tuple(28)),
+    "a tiler of layouts": lambda: cl.composition(PLAIN, ((shared_layout(18),) * 9, None)),
+    "a tiler of text": lambda: cl.composition(
+        PLAIN, (("(1,1,1,1,1,1,1,1)",) * 99_999, ("(1,1,1,1,1,1,1,1)",) * 99_999)
+    ),
+    "a coordinate": lambda: PLAIN(shared_tuple(28)),
+    "a profile": lambda: cl.coalesce(PLAIN, shared_tuple(28)),
+    "a tuple": lambda: cl.flatten(shared_tuple(28)),
+}
+
+
+@pytest.mark.parametrize("how", TOO_MUCH)
+def test_more_than_a_million_integers_are_refused_before_they_cost(how: str) -> None:
+    start = time.process_time()
+    with pytest.raises(LayoutError, match="more than 1048576 integers in one tuple; next: coalesce"):
+        TOO_MUCH[how]()
+    assert time.process_time() - start < 4
+
+
+@pytest.mark.parametrize("count", [100_000])
+def test_orders_of_many_modes_take_no_quadratic_time(count: int) -> None:
+    order = list(range(count))
+    random.Random(1).shuffle(order)
+    start = time.process_time()
+    ordered = cl.make_ordered_layout((1,) * (count - 40) + (2,) * 40, tuple(order))
+    like = cl.make_layout_like(Layout((1,) * (count - 40) + (2,) * 40, tuple(o + 1 for o in order)))
+    fragment = cl.make_fragment_like(Layout((2,) * 40 + (1,) * (count - 40), tuple(o + 1 for o in order)))
+    assert time.process_time() - start < 5  # half a minute and more if each mode looks at each
+    ranks = sorted(range(40), key=lambda i: order[count - 40 + i])
+    assert [int(d) for d in ordered.stride[count - 40 :]] == [2 ** ranks.index(i) for i in range(40)]
+    assert like.stride[count - 40 :] == ordered.stride[count - 40 :]
+    assert fragment.size == 2**40
+
+
 CRASHES = [
     "crd2idx((), ())",
     "crd2idx(((),), ((),))",
@@ -411,6 +522,49 @@ CONDITIONS: dict[str, tuple[Callable[[], Any], str]] = {
     "a layout as a coordinate": (lambda: PLAIN((Layout(4), 1)), r"^layout\(coord\): coord.*4:_1"),
     "a slice that is too long": (lambda: cl.slice_((None, 1, 2), PLAIN), r"^slice_: .*\(_,1,2\)"),
     "nothing open": (lambda: cl.slice_((1, 2), PLAIN), r"^slice_: .*\(1,2\) leaves no mode open"),
+    "no swizzle for it": (
+        lambda: cl.composition(Layout((4, 4), (4, 1)), cl.composition(Swizzle(3, 0, 3), Layout((8, 8), (8, 1)))),
+        r"^composition: A o B is no swizzle .*\n  A \(4,4\):\(4,1\)\n  B Sw<3,0,3> .*\n  next: make_composed_layout\(A, 0, B\) evaluates",
+    ),
+    "no swizzle for a swizzle": (
+        lambda: cl.composition(Layout((4, 4), (4, 1)), Swizzle(3, 0, 3)),
+        r"^composition: A o B .*\n  next: make_composed_layout\(A, 0, composition\(B, Layout\(size\(A\)\)\)\) evaluates",
+    ),
+    "composed on both sides": (
+        lambda: cl.composition(SWIZZLED, SWIZZLED),
+        r"^composition: A is composed .*\n  next: make_composed_layout\(A, 0, B\)",
+    ),
+    "an offset inside": (
+        lambda: cl.right_inverse(cl.make_composed_layout(Swizzle(1, 1, 2), 4, PLAIN)),
+        "^right_inverse: .*offset inside; next: ",
+    ),
+    "nested swizzles": (
+        lambda: cl.upcast(cl.make_composed_layout(Swizzle(1, 1, 2), 0, SWIZZLED), 2),
+        "^upcast: .*not one swizzle in front of a layout; next: ",
+    ),
+    "too many functions": (
+        lambda: functools.reduce(
+            lambda inner, _: cl.make_composed_layout(Swizzle(1, 1, 2), 0, inner), range(33), PLAIN
+        ),
+        "at most 32 functions",
+    ),
+    "an integer and a tuple": (lambda: cl.elem_less(1, (2, 3)), r"^elem_less: 1 and \(2,3\).*; next: "),
+    "an element that is not there": (
+        lambda: cl.select((1, 2), 2),
+        r"^select: there is no element 2 in \(1,2\); next: ",
+    ),
+    "a tuple without the element": (
+        lambda: cl.append((1, 2), 3),
+        "^append: a tuple has no default element; next: give mode=",
+    ),
+    "a tuple that is too long": (
+        lambda: cl.prepend((1, 2, 3), 2, 1),
+        r"^prepend: \(1,2,3\) has more than 2 elements; next: take",
+    ),
+    "a range of no elements": (
+        lambda: cl.take((1, 2), 1, 1),
+        r"^take: \[1, 1\) is no range of elements of \(1,2\); next: ",
+    ),
     "another rank": (lambda: cl.zip("(2,2)", "(2,2,2)"), r"^zip: .*differ in rank"),
     "a rank that is too small": (lambda: cl.append(PLAIN, 1), r"^append: .*more than 1 modes"),
     "a rank below one": (lambda: cl.prepend(PLAIN, 0), r"^prepend: rank is 1"),

@@ -7,11 +7,14 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 from itertools import combinations, product
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from cute_py import LayoutError, _core, atoms
@@ -25,6 +28,7 @@ from cute_py._pictures import (
     picture_of_mma,
     picture_of_tv,
 )
+from cute_py.tensor import local_tile, make_identity_tensor, make_tensor
 from cute_py.tiled import make_tiled_copy, make_tiled_mma
 from golden import make
 
@@ -101,6 +105,56 @@ def test_layouts(text: str) -> None:
         assert facts["coordinate"] == _core.print_tiler(_core.idx2crd(position, layout.shape))
 
 
+def test_a_tensor_of_coordinates_shows_those_that_it_has() -> None:
+    tile = local_tile(make_identity_tensor((5, 7)), (4, 4), (1, 1))
+    picture = tile._picture()
+    for (i, j), cell in zip(product(range(4), range(4)), cells_of(picture), strict=True):
+        assert cell.text == dict(cell.facts)["index"] == f"({4 + i},{4 + j})" == _core.print_tiler(tile(i, j))
+        assert cell.colour == 8 + i + j
+    assert "(4,4)" in tile.to_svg()
+    assert "(0,0)</text>" not in tile.to_svg()
+
+
+def test_a_tensor_of_indices_counts_from_its_offset() -> None:
+    tile = local_tile(make_tensor(Layout((8, 8), (8, 1))), (4, 4), (1, 1))
+    assert [cell.text for cell in tile._picture().panels[0].cells[0]] == ["36", "37", "38", "39"]
+
+
+def test_a_tensor_over_data_shows_the_elements() -> None:
+    array = np.arange(40.0).reshape(8, 5) / 3
+    tile = local_tile(
+        make_tensor(array), (4, 4), (1, 1)
+    )  # columns 5 to 7 are not there, but for what lies in the next row
+    picture = tile._picture()
+    for (i, j), cell in zip(product(range(4), range(4)), cells_of(picture), strict=True):
+        facts = dict(cell.facts)
+        index = 5 * (4 + i) + 4 + j
+        assert (facts["coordinate"], facts["index"]) == (f"({i},{j})", str(index))
+        if index < 40:
+            assert cell.text == f"{array.flat[index]:.4g}"
+            assert facts["element"] == str(array.flat[index])
+            assert cell.colour == index
+        else:
+            assert (cell.text, cell.colour, facts["element"]) == ("", None, "outside of the array")
+    assert "the element in memory" in picture.legend[0]
+    assert "White: outside of the array." in picture.legend
+    assert "<dt>" in tile.to_html() or "element: " in tile.to_html()
+
+
+@pytest.mark.parametrize(
+    ("array", "text"),
+    [
+        (np.array([True, False]), "True"),
+        (np.array([1 + 2j, 0], "c8"), "1+2j"),
+        (np.array([123456789, 0]), "123456789"),
+        (np.array([1.5, 0], "f2"), "1.5"),
+        (np.array([(1, 2.5), (3, 4.5)], [("x", "i4"), ("y", "f8")]), "(1, 2.5)"),
+    ],
+)
+def test_elements_of_any_type(array: Any, text: str) -> None:
+    assert make_tensor(array)._picture().panels[0].cells[0][0].text == text
+
+
 def test_rows_columns_and_panels_are_the_modes() -> None:
     picture = picture_of_layout(Layout("((2,2),3,2,2)"))
     assert [panel.title for panel in picture.panels] == ["(_,_,0,0)", "(_,_,1,0)", "(_,_,0,1)", "(_,_,1,1)"]
@@ -141,14 +195,34 @@ def test_mma_atoms(name: str) -> None:
     atom = atoms.mma[name]
     m, n, k = (int(extent) for extent in atom.shape_mnk)
     a, b, c = atom._picture().panels
-    assert holders(cells_of(Picture("", (a,)))) == holders_by_layout(atom.layout_a_tv, m * k)
-    assert holders(cells_of(Picture("", (b,)))) == holders_by_layout(atom.layout_b_tv, n * k)
-    assert holders(cells_of(Picture("", (c,)))) == holders_by_layout(atom.layout_c_tv, m * n)
+    for panel, layout_tv, size in (
+        (a, atom.layout_a_tv, m * k),
+        (b, atom.layout_b_tv, n * k),
+        (c, atom.layout_c_tv, m * n),
+    ):
+        by_layout = holders_by_layout(layout_tv, size)
+        lanes = {index: {(atom.thr_id(t), v) for t, v in held} for index, held in by_layout.items()}
+        assert holders(cells_of(Picture("", (panel,)))) == lanes
     for i, j, p in ((0, 0, 0), (m - 1, 0, k - 1), (2, n - 1, 1)):
         assert dict(a.cells[i][p].facts)["coordinate"] == f"A({i},{p})"
         assert dict(b.cells[p][j].facts)["coordinate"] == f"B({j},{p})"
         assert dict(c.cells[i][j].facts)["coordinate"] == f"C({i},{j})"
         assert dict(b.cells[p][j].facts)["index in B"] == str(j + n * p)
+
+
+def test_the_quad_pair_of_sm70_is_drawn_by_its_lanes() -> None:
+    atom = atoms.mma["SM70_8x8x4_F32F16F16F32_NT"]
+    picture = atom._picture()
+    threads = {int(thread) for cell in cells_of(picture) for thread in numbers(dict(cell.facts)["thread"])}
+    assert threads == {0, 1, 2, 3, 16, 17, 18, 19}
+    assert picture.title == "SM70_8x8x4_F32F16F16F32_NT, ThrID (_4,_2):(_1,_16)"
+    assert any("ThrID" in line for line in picture.legend)
+    for cell in cells_of(picture):
+        facts = dict(cell.facts)
+        assert [atom.thr_id(t) for t in numbers(facts["logical thread"])] == numbers(facts["thread"])
+    warp = atoms.mma["SM80_16x8x16_F32F16F16F32_TN"]._picture()
+    assert "ThrID" not in warp.title + "".join(warp.legend)
+    assert not any("logical thread" in dict(cell.facts) for cell in cells_of(warp))
 
 
 def test_tiled_mma_whose_threads_share_operands() -> None:
@@ -266,6 +340,19 @@ def test_large_layouts(text: str, note: str) -> None:
     assert len(cells_of(picture)) <= 16384
     for draw in (to_svg, to_html, to_html_fragment, to_latex):
         assert note in re.sub(r"\s+", " ", re.sub(r"<[^>]*>|\\node.*?\{|\};", " ", draw(picture)))
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [Layout((1,) * 10_000), Layout(((2,) * 20 + (1,) * 300, 3)), Layout((1,) * 100_000)],
+    ids=lambda layout: f"{layout.rank}",
+)
+def test_layouts_of_very_many_modes_are_refused_quickly(layout: Layout) -> None:
+    start = time.process_time()
+    for draw in (layout.to_svg, layout.to_html, layout.to_latex, make_tensor(layout).to_svg):
+        with pytest.raises(LayoutError, match=r"picture: \d+ modes; 256 at most can be drawn; next: "):
+            draw()
+    assert time.process_time() - start < 2
 
 
 def test_large_tiles() -> None:

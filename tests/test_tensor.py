@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
+import pickle
+import time
+import weakref
 from collections.abc import Callable
+from copy import copy as shallow_copy
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -247,20 +253,253 @@ def test_layouts_that_leave_the_array(array: Any, layout: Any) -> None:
         make_tensor(array, layout)
 
 
+BEYOND: dict[str, Callable[[Tensor], Tensor]] = {
+    "composition": lambda t: cl.composition(t, Layout(100_000)),
+    "compose": lambda t: t.compose(Layout(2, 64)),
+    "a layout with an offset": lambda t: t.with_layout(cl.make_composed_layout(Swizzle(1, 1, 2), 64, Layout(64))),
+    "product": lambda t: cl.logical_product(t, 2),
+    "append": lambda t: cl.append(t, 2, Layout(2, 64)),
+    "downcast": lambda t: t.with_layout(cl.downcast(t.layout, 2)),
+    "negative": lambda t: t.with_layout(Layout(4, -1)),
+    "ragged": lambda t: cl.zipped_divide(t, 10),
+}
+
+
 @pytest.mark.parametrize("outer", [Swizzle(1, 1, 2), None], ids=str)
-def test_algebra_does_not_leave_the_array(outer: Any) -> None:
+@pytest.mark.parametrize("how", BEYOND)
+def test_elements_beyond_the_array_are_refused_when_they_are_touched(how: str, outer: Any) -> None:
+    array = np.arange(192.0)
+    inside = array[64:128]
     layout = Layout(64) if outer is None else cl.composition(outer, Layout(64))
-    tensor = make_tensor(np.arange(64.0), layout)
-    for leave in (
-        lambda: cl.composition(tensor, Layout(100_000)),
-        lambda: tensor.compose(Layout(2, 64)),
-        lambda: tensor.with_layout(cl.make_composed_layout(Swizzle(1, 1, 2), 64, Layout(64))),
-        lambda: cl.logical_product(tensor, 2),
-        lambda: cl.append(tensor, 2, Layout(2, 64)),
-        lambda: cl.downcast(tensor, 2),
+    tensor = BEYOND[how](make_tensor(inside, layout))
+    before = array.copy()
+    touched = refused = 0
+    for i in [*range(min(tensor.size, 200)), tensor.size - 1]:
+        index = tensor.layout(i)
+        if 0 <= index < 64:
+            assert tensor(i) == 64 + index
+            touched += 1
+            continue
+        refused += 1
+        message = rf"tensor: the coordinate {i} of .* has the index {index}, the array has 0 to 63; next: .*elem_less"
+        with pytest.raises(LayoutError, match=message):
+            tensor(i)
+        with pytest.raises(LayoutError, match=message):
+            tensor[i] = -1
+    assert refused
+    if tensor.size < 1000:
+        reach = r"reaches the elements .* of an array that has 0 to 63; next: .*elem_less"
+        everything = (None,) * tensor.rank if tensor.rank > 1 else None
+        for touch in (
+            lambda: tensor.numpy(copy=True),
+            lambda: tensor.numpy(flat_modes=True),
+            lambda: tensor.__setitem__(everything, 5.0),
+            lambda: copy(tensor, make_tensor(np.zeros(tensor.size))),
+            lambda: copy(make_tensor(np.zeros(tensor.size)), tensor),
+            lambda: np.asarray(tensor),
+        ):
+            with pytest.raises(LayoutError, match=reach):
+                touch()
+    assert (array == before).all()
+
+
+def test_what_gives_coordinates_does_not_go_over_memory() -> None:
+    with pytest.raises(LayoutError, match="gives coordinates, an array needs indices; next: make_tensor"):
+        make_tensor(np.zeros(4)).with_layout(cl.make_identity_layout((2, 2)))
+
+
+@pytest.mark.parametrize("shape", [(5, 7), (8, 4), (3, 3), (9, 1)])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_cute_s_predication_of_a_ragged_matrix(shape: tuple[int, int], order: Any) -> None:
+    array = np.arange(1.0, 1 + shape[0] * shape[1]).reshape(shape, order=order)
+    mA, cA = make_tensor(array), make_identity_tensor(shape)
+    seen = np.zeros(shape)
+    tiles = cl.ceil_div(shape, (4, 2))
+    for block in every(tiles):
+        gA, gcA = local_tile(mA, (4, 2), block), local_tile(cA, (4, 2), block)
+        for thread in range(4):
+            tA, tcA = local_partition(gA, (2, 2), thread), local_partition(gcA, (2, 2), thread)
+            for i in range(tA.size):
+                if cl.elem_less(tcA(i), cl.shape(mA)):
+                    assert tA(i) == array[tcA(i)]
+                    seen[tcA(i)] += tA(i)
+                    tA[i] = -tA(i)
+    assert (seen == abs(array)).all()
+    assert (array < 0).all()
+
+
+def test_random_tensors_stay_inside_of_their_array() -> None:
+    """Every access of a random tensor, and its copies, inside of guard bands."""
+    rng = np.random.default_rng(7)
+    inside_count = outside_count = 0
+    for _ in range(300):
+        storage = np.arange(4000.0)
+        rows, columns = (int(n) for n in rng.integers(1, 12, 2))
+        whole = storage[1000:3000][: rows * columns * 6].reshape(rows * 2, columns * 3)
+        array = whole[:: rng.choice([1, 2, -1, -2]), :: rng.choice([1, 3, -1])]
+        flat = np.flatnonzero(np.isin(storage, array))
+        low, high = int(flat.min()), int(flat.max())
+        first = int(array.flat[0])
+        tensor = make_tensor(array)
+        for _ in range(int(rng.integers(1, 4))):
+            step = rng.integers(0, 6)
+            try:
+                if step == 0:
+                    tensor = cl.zipped_divide(tensor, tuple(int(t) for t in rng.integers(1, 7, min(tensor.rank, 2))))
+                elif step == 1:
+                    tensor = cl.composition(tensor, Layout(int(rng.integers(1, 40)), int(rng.integers(-3, 9))))
+                elif step == 2:
+                    size = min(cl.size(tensor.layout, 0), 9)
+                    tensor = (
+                        tensor[(int(rng.integers(0, size)), *(None,) * (tensor.rank - 1))]
+                        if tensor.rank > 1
+                        else tensor
+                    )
+                elif step == 3:
+                    swizzle = Swizzle(int(rng.integers(0, 3)), int(rng.integers(0, 3)), 3)
+                    tensor = tensor.with_layout(
+                        cl.make_composed_layout(swizzle, int(rng.integers(-50, 50)), tensor.layout)
+                    )
+                elif step == 4:
+                    tensor = cl.append(
+                        tensor, tensor.rank + 1, Layout(int(rng.integers(1, 4)), int(rng.integers(-99, 99)))
+                    )
+                else:
+                    tensor = cl.logical_product(tensor, int(rng.integers(1, 4)))
+            except LayoutError:
+                continue
+        indices = [tensor.offset + tensor.layout(i) for i in range(min(tensor.size, 300))]
+        all_inside = tensor.size <= 300 and all(low <= first + i <= high for i in indices)
+        before = storage.copy()
+        for i, index in enumerate(indices):
+            if low <= first + index <= high:
+                inside_count += 1
+                assert tensor(i) == storage[first + index]
+                tensor[i] = 0.5
+                before[first + index] = 0.5
+            else:
+                outside_count += 1
+                with pytest.raises(LayoutError, match="has the index"):
+                    tensor(i)
+                with pytest.raises(LayoutError, match="has the index"):
+                    tensor[i] = 0.5
+        assert (storage == before).all()
+        if tensor.size > 300:
+            continue
+        if all_inside:
+            assert tensor.numpy(copy=True).ravel(order="F").tolist() == [storage[first + i] for i in indices]
+            values = np.arange(float(tensor.size))
+            copy(make_tensor(values), tensor)
+            for i, value in zip(indices, values, strict=True):
+                before[first + i] = value
+        else:
+            with pytest.raises(LayoutError, match="reaches"):
+                tensor.numpy(copy=True)
+            with pytest.raises(LayoutError, match="reaches"):
+                copy(make_tensor(np.zeros(tensor.size)), tensor)
+        assert (storage == before).all()
+    assert inside_count > 2000
+    assert outside_count > 500
+
+
+# ---- Copies of tensors
+
+COPIED: dict[str, Callable[[], Tensor]] = {
+    "an array": lambda: make_tensor(np.arange(48.0).reshape(8, 6)),
+    "a slice of a larger one": lambda: make_tensor(np.arange(96.0).reshape(12, 8)[2:10:2, 1:7]),
+    "backwards": lambda: make_tensor(np.arange(48.0).reshape(8, 6)[::-1, ::-2]),
+    "a row of it": lambda: make_tensor(np.arange(48.0).reshape(8, 6)[::-1])(2, None),
+    "a tile": lambda: local_tile(make_tensor(np.arange(48).reshape(8, 6)), (4, 2), (1, 2)),
+    "broadcast": lambda: make_tensor(np.broadcast_to(np.arange(4.0), (3, 4))),
+    "swizzled": lambda: make_tensor(np.arange(32.0), cl.composition(Swizzle(1, 1, 2), Layout((4, 8)))),
+    "one element": lambda: make_tensor(np.array(7.0)),
+    "padding in between": lambda: make_tensor(np.arange(64.0).reshape(8, 8)[:6, :5], "(5,6):(8,1)"),
+}
+COPIES: dict[str, Callable[[Any], Any]] = {
+    "deepcopy": deepcopy,
+    **{f"pickle {p}": (lambda t, p=p: pickle.loads(pickle.dumps(t, p))) for p in range(pickle.HIGHEST_PROTOCOL + 1)},
+}
+
+
+@pytest.mark.parametrize("how", COPIES)
+@pytest.mark.parametrize("name", COPIED)
+def test_a_copy_owns_all_its_memory(name: str, how: str) -> None:
+    tensor = COPIED[name]()
+    values = [tensor(i) for i in range(tensor.size)]
+    copied = COPIES[how](tensor)
+    assert (copied.layout, copied.offset, copied.dtype) == (tensor.layout, tensor.offset, tensor.dtype)
+    assert [copied(i) for i in range(copied.size)] == values
+    assert not np.shares_memory(copied._memory.line(), tensor._memory.line())
+    owner = copied.source
+    while getattr(owner, "base", None) is not None:
+        owner = owner.base
+    span = copied._memory.high - copied._memory.low + 1
+    assert memoryview(owner).nbytes == span * tensor.dtype.itemsize
+    for i in range(copied.size):
+        copied[i] = -1 - i % 2
+    assert [tensor(i) for i in range(tensor.size)] == values
+    again = COPIES[how](copied)
+    assert [again(i) for i in range(again.size)] == [copied(i) for i in range(again.size)]
+
+
+def test_copies_of_tensors_share_as_the_tensors_do() -> None:
+    array = np.zeros((4, 6))
+    tensor = make_tensor(array)
+    shallow = shallow_copy(tensor)
+    shallow[0, 0] = 1
+    assert array[0, 0] == 1
+    assert shallow.source is array
+    whole, row, array_copy = deepcopy((tensor, tensor(1, None), array))
+    row[2] = 5
+    assert whole(1, 2) == 5
+    assert array_copy[1, 2] == array[1, 2] == 0
+    whole, row = pickle.loads(pickle.dumps((tensor, tensor(1, None))))
+    row[3] = 7
+    assert whole(1, 3) == 7
+    counting, coordinates = deepcopy((make_tensor("(4,2):(2,9)"), make_identity_tensor((3, 4))(2, None)))
+    assert counting(3, 1) == 15
+    assert coordinates(3) == (2, 3)
+
+
+def test_a_large_copy_is_written_inside() -> None:
+    copied = deepcopy(make_tensor(np.zeros((500, 500))))
+    for i in range(0, 250_000, 499):
+        copied[i] = 1.0
+    assert copied.numpy().sum() == len(range(0, 250_000, 499))
+
+
+def test_a_broken_copy_is_refused() -> None:
+    rebuild, arguments = make_tensor(np.arange(6.0).reshape(2, 3))._memory.__reduce__()
+    for changed in (
+        (arguments[0], 0, (2, 4), (3, 1)),
+        (arguments[0], 1, (2, 3), (3, 1)),
+        (arguments[0], 0, (2, 3), (-3, 1)),
+        (arguments[0], 0, (0, 3), (3, 1)),
+        (np.arange(12.0)[::2], 0, (2, 3), (3, 1)),
     ):
-        with pytest.raises(LayoutError):
-            leave()
+        with pytest.raises(OperandError, match="is no layout of 6 copied elements"):
+            rebuild(*changed)
+
+
+class Marked(np.ndarray):  # type: ignore[type-arg]
+    """An array that can refer to something."""
+
+
+@pytest.mark.parametrize("part", [lambda t: t, lambda t: t(1, None), lambda t: local_tile(t, (2, 2), (0, 0))])
+def test_tensors_in_cycles_are_collected(part: Callable[[Tensor], Tensor]) -> None:
+    array = np.zeros((4, 4)).view(Marked)
+    array.tensor = part(make_tensor(array))  # type: ignore[attr-defined]
+    array.tensor.numpy()  # type: ignore[attr-defined]
+    dead = weakref.ref(array)
+    del array
+    gc.collect()
+    assert dead() is None
+
+
+def test_arrays_of_objects_are_refused() -> None:
+    for array in (np.array([None, 1]), np.array([(1.0, "x")], [("x", "f8"), ("y", "O")])["y"]):
+        with pytest.raises(OperandError, match=r"holds Python objects; next"):
+            make_tensor(array)
 
 
 def test_wrong_arguments_of_make_tensor() -> None:
@@ -500,6 +739,90 @@ def test_copy_refuses() -> None:
     for source, destination in ((array, make_tensor(array)), (make_tensor(array), array), (None, None)):
         with pytest.raises(OperandError, match="copy"):
             copy(source, destination)
+
+
+LARGE: dict[str, Callable[[Any], Any]] = {
+    "plain": lambda n: Layout((n, n), (n, 1)),
+    "nested": lambda n: cl.logical_divide(Layout((n, n)), (8, 4)),
+    "swizzled": lambda n: cl.composition(Swizzle(3, 3, 3), Layout((n, n), (n, 1))),
+    "composed": lambda n: cl.make_composed_layout(Layout((n, n), (n, 1)), 0, Layout((n, n), (n, 1))),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_whole_tensors_are_copied_and_assigned_quickly(name: str) -> None:
+    n = 512
+    layout = LARGE[name](n)
+    array = np.arange(float(n * n))
+    tensor = make_tensor(array, layout)
+    target = np.zeros(n * n)
+    start = time.process_time()
+    copied = tensor.numpy(copy=True)
+    copy(tensor, make_tensor(target))
+    into = make_tensor(np.zeros(n * n), layout)
+    copy(make_tensor(target), into)
+    back = into.numpy(copy=True)
+    into[(None,) * into.rank] = 3.0
+    assert time.process_time() - start < 3  # one by one, half a minute
+    assert (target == copied.ravel(order="F")).all()
+    assert (back == copied).all()
+    assert into.numpy(copy=True).min() == 3.0
+    for i in range(0, n * n, 4999):
+        assert target[i] == tensor(i) == array[layout(i)]
+
+
+def test_where_elements_coincide_the_last_one_is_assigned() -> None:
+    for layout in ("(3,4):(0,1)", "(3,4):(1,1)", "(2,3,2):(2,1,3)"):
+        array, expected = np.zeros(12), np.zeros(12)
+        tensor = make_tensor(array, layout)
+        copy(make_tensor(np.arange(1.0, 1 + tensor.size)), tensor)
+        for i in range(tensor.size):
+            expected[tensor.layout(i)] = i + 1
+        assert (array == expected).all(), layout
+
+
+def test_more_than_can_be_copied_is_refused_at_once() -> None:
+    huge = make_tensor(np.zeros(4), Layout((2**20, 2**20), (0, 0)))
+    swizzled = make_tensor(np.zeros(4)).with_layout(
+        cl.make_composed_layout(Layout(4), 0, Layout((2**20, 2**20), (0, 0)))
+    )
+    start = time.process_time()
+    for refused in (
+        lambda: huge.numpy(copy=True),
+        lambda: huge.__setitem__((None, None), 1.0),
+        lambda: copy(huge, huge),
+        lambda: swizzled.__setitem__((None, None), 1.0),
+        lambda: make_tensor(Layout((2**20, 2**20))).numpy(),
+        lambda: make_identity_tensor((2**20, 2**20)).numpy(),
+    ):
+        with pytest.raises(LayoutError, match=r"has 1099511627776 elements, more than the \d+ .*; next: "):
+            refused()
+    assert time.process_time() - start < 1
+    assert huge.numpy().shape == (2**20, 2**20)
+
+
+def test_a_slice_is_assigned_one_value() -> None:
+    array = np.zeros((4, 6), "i4")
+    tensor = make_tensor(array)
+    tensor[None, 1] = 3
+    assert array.sum() == 12
+    tensor[None, None] = make_tensor(np.arange(24).reshape(6, 4).T)
+    assert (array == np.arange(24).reshape(6, 4).T).all()
+    with pytest.raises((ValueError, TypeError)):
+        tensor[None, 1] = [1, 2, 3, 4]
+    with pytest.raises((ValueError, TypeError)):
+        tensor[None, 1] = np.arange(4)
+    pair = np.zeros(3, [("x", "i4"), ("y", "f8")])
+    make_tensor(pair)[None] = (1, 2.5)
+    assert pair["y"].tolist() == [2.5] * 3
+
+
+def test_copies_of_what_has_no_memory() -> None:
+    array = np.zeros(24, "i8")
+    copy(make_tensor("(4,6):(6,1)"), make_tensor(array))
+    assert array.tolist() == [6 * (i % 4) + i // 4 for i in range(24)]
+    with pytest.raises(OperandError, match="holds coordinates; next"):
+        copy(make_identity_tensor((4, 6)), make_tensor(array))
 
 
 def test_make_tensor_like() -> None:

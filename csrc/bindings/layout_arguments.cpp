@@ -12,7 +12,41 @@ using layout::IntTuple;
 using layout::Layout;
 using layout::Tiler;
 
-constexpr int kMaxNesting = 32;
+// How deep a conversion is in nested tuples, and how many integers and layouts it has met: tuples may share elements,
+// so that a few of them stand for very many.
+class Walk {
+ public:
+  explicit Walk(Place place) : place_(place) {}
+
+  Place place() const { return place_; }
+
+  // `convert` of one tuple.
+  template <class F>
+  auto inside(F convert) {
+    checked([&] { layout::check_depth(++depth_); });
+    auto result = convert();
+    --depth_;
+    return result;
+  }
+
+  void count(std::int64_t leaves) {
+    checked([&] { layout::check_leaves(leaves_ += leaves); });
+  }
+
+ private:
+  template <class F>
+  void checked(F check) const {
+    try {
+      check();
+    } catch (LayoutError const& error) {
+      throw LayoutError(std::string(place_.operation) + ": " + place_.argument + ": " + error.what());
+    }
+  }
+
+  Place place_;
+  int depth_ = 0;
+  std::int64_t leaves_ = 0;
+};
 
 [[noreturn]] void refuse(Place place, std::string const& wanted, py::handle value) {
   std::string shown;
@@ -65,8 +99,6 @@ PyTypeObject* static_type() {
   return reinterpret_cast<PyTypeObject*>(type);
 }
 
-bool is_sequence(py::handle value) { return PyTuple_Check(value.ptr()) || PyList_Check(value.ptr()); }
-
 std::int64_t int64_of(Place place, py::handle value) {
   int overflow = 0;
   std::int64_t const result = PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);
@@ -90,40 +122,55 @@ Integer integer_of(Place place, py::handle value) {
   return layout::dynamic(int64_of(place, index));
 }
 
-IntTuple int_tuple(Place place, py::handle value, int nesting) {
+IntTuple int_tuple(Walk& walk, py::handle value) {
+  Place const place = walk.place();
   if (is_sequence(value)) {
-    if (nesting == kMaxNesting) {
-      throw LayoutError(std::string(place.operation) + ": " + place.argument + " is nested deeper than " +
-                        std::to_string(kMaxNesting) + " levels");
-    }
-    std::vector<IntTuple> elements;
-    Py_ssize_t const size = PySequence_Fast_GET_SIZE(value.ptr());
-    if (size == 0) refuse_empty(place);
-    elements.reserve(static_cast<std::size_t>(size));
-    for (Py_ssize_t i = 0; i < size; ++i) {
-      elements.push_back(int_tuple(place, PySequence_Fast_GET_ITEM(value.ptr(), i), nesting + 1));
-    }
-    return IntTuple(std::move(elements));
+    return walk.inside([&] {
+      std::vector<IntTuple> elements;
+      Py_ssize_t const size = PySequence_Fast_GET_SIZE(value.ptr());
+      if (size == 0) refuse_empty(place);
+      elements.reserve(static_cast<std::size_t>(size));
+      for (Py_ssize_t i = 0; i < size; ++i) {
+        elements.push_back(int_tuple(walk, PySequence_Fast_GET_ITEM(value.ptr(), i)));
+      }
+      return IntTuple(std::move(elements));
+    });
   }
+  walk.count(1);
   if (is_integer(value)) return integer_of(place, value);
   if (is_a<Integer>(value)) return value.cast<Integer const&>();
   refuse(place, "an integer or a tuple of integers", value);
 }
 
-Tiler tiler(Place place, py::handle value, int nesting) {
-  if (value.is_none()) return Tiler{};
+std::int64_t leaves_of(Tiler const& t) {
+  if (!t.is_tuple()) return t.layout.shape().count();
+  std::int64_t sum = 0;
+  for (auto const& e : t.elements) sum += leaves_of(e);
+  return sum;
+}
+
+Tiler tiler(Walk& walk, py::handle value) {
+  Place const place = walk.place();
   if (is_sequence(value)) {
-    if (nesting == kMaxNesting) {
-      throw LayoutError(std::string(place.operation) + ": " + place.argument + " is nested deeper than " +
-                        std::to_string(kMaxNesting) + " levels");
-    }
-    if (PySequence_Fast_GET_SIZE(value.ptr()) == 0) refuse_empty(place);
-    std::vector<Tiler> elements;
-    for (auto const element : value) elements.push_back(tiler(place, element, nesting + 1));
-    return Tiler::of(std::move(elements));
+    return walk.inside([&] {
+      if (PySequence_Fast_GET_SIZE(value.ptr()) == 0) refuse_empty(place);
+      std::vector<Tiler> elements;
+      for (auto const element : value) elements.push_back(tiler(walk, element));
+      return Tiler::of(std::move(elements));
+    });
   }
-  if (is_a<Layout>(value)) return Tiler::of(value.cast<Layout const&>());
-  if (is_text(value)) return parsed(place, value, &layout::parse_tiler);
+  if (is_a<Layout>(value)) {
+    Layout const& layout = value.cast<Layout const&>();
+    walk.count(layout.shape().count());
+    return Tiler::of(layout);
+  }
+  if (is_text(value)) {
+    Tiler result = parsed(place, value, &layout::parse_tiler);
+    walk.count(leaves_of(result));
+    return result;
+  }
+  walk.count(1);
+  if (value.is_none()) return Tiler{};
   if (is_integer(value)) return Tiler::of(integer_of(place, value));
   if (is_a<Integer>(value)) return Tiler::of(value.cast<Integer const&>());
   refuse(place, "a Layout, an integer, None, or a tuple of these", value);
@@ -141,12 +188,18 @@ py::object tree(IntTuple const& t, ToLeaf to_leaf) {
 
 }  // namespace
 
+bool is_sequence(py::handle value) { return PyTuple_Check(value.ptr()) || PyList_Check(value.ptr()); }
+
 IntTuple int_tuple_argument(Place place, py::handle value) {
   if (is_text(value)) return parsed(place, value, &layout::parse_int_tuple);
-  return int_tuple(place, value, 0);
+  Walk walk(place);
+  return int_tuple(walk, value);
 }
 
-Tiler tiler_argument(Place place, py::handle value) { return tiler(place, value, 0); }
+Tiler tiler_argument(Place place, py::handle value) {
+  Walk walk(place);
+  return tiler(walk, value);
+}
 
 Layout layout_argument(Place place, py::handle value) {
   if (is_a<Layout>(value)) return value.cast<Layout const&>();

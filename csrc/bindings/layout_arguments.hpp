@@ -30,6 +30,9 @@ bool is_a(py::handle value) {
 
 inline bool is_text(py::handle value) { return PyUnicode_Check(value.ptr()) != 0; }
 
+// A tuple or a list.
+bool is_sequence(py::handle value);
+
 using AnyLayout = std::variant<layout::Layout, layout::ComposedLayout>;
 
 layout::IntTuple int_tuple_argument(Place place, py::handle value);

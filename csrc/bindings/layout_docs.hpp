@@ -37,7 +37,8 @@ The layout that maps a coordinate to itself: its strides are basis elements.
 
 inline constexpr char const* make_composed_layout = R"doc(make_composed_layout(outer, offset, inner)
 
-c -> outer(offset + inner(c)), evaluated as it stands. The outer function is a Swizzle or any Layout.
+c -> outer(offset + inner(c)), evaluated as it stands. The outer function is a Swizzle or any layout, the inner one any layout;
+either may be composed itself.
 
 >>> make_composed_layout(Layout("(6,2):(1,7)"), 0, Layout("(3,2):(2,3)"))(2, 1)
 8)doc";
@@ -103,6 +104,23 @@ inline constexpr char const* product_each = R"doc(product_each(shape)
 
 The sizes of the modes, as a flat tuple.)doc";
 
+inline constexpr char const* elem_less = R"doc(elem_less(a, b)
+
+Whether each integer of the coordinate a is less than the one of b, a shape or a layout of the same nesting. a may have fewer
+modes. The predicate of CuTe's kernels: `elem_less(cA(m, k), shape(A))`.
+
+>>> elem_less((3, 6), (4, 7)), elem_less((3, 7), (4, 7))
+(True, False))doc";
+
+inline constexpr char const* layout_indices = R"doc(layout_indices(layout)
+
+The index of every coordinate, in the order of coordinates, as the bytes of native 64-bit integers.)doc";
+
+inline constexpr char const* record = R"doc(record(operation, layout, argument=None)
+
+What coalesce, composition, complement, logical_divide or logical_product does, as (steps, result, error). A step is its kind
+and its operands and results by name. Of result and error, the text of a LayoutError, one is None.)doc";
+
 inline constexpr char const* crd2idx = R"doc(crd2idx(coord, layout) or crd2idx(coord, shape, stride=None)
 
 The index of a coordinate: an integer, flat or nested. Without strides, its position in colexicographic order.
@@ -125,45 +143,55 @@ inline constexpr char const* get = R"doc(get(x, *modes)
 
 A mode of a layout, a tensor or a tuple; several numbers go down the nesting.)doc";
 
-inline constexpr char const* select = R"doc(select(layout, *modes)
+inline constexpr char const* select = R"doc(select(x, *modes)
 
-The layout of these modes, in this order.)doc";
+The layout, or the tuple, of these modes, in this order.
 
-inline constexpr char const* take = R"doc(take(layout, begin, end)
+>>> select((128, 96, 8), 0, 2)
+(128, 8))doc";
 
-The layout of the modes begin to end - 1.)doc";
+inline constexpr char const* take = R"doc(take(x, begin, end)
 
-inline constexpr char const* group = R"doc(group(layout, begin, end)
+The layout, or the tuple, of the modes begin to end - 1.)doc";
 
-The same layout with the modes begin to end - 1 grouped into one.)doc";
+inline constexpr char const* group = R"doc(group(x, begin, end)
 
-inline constexpr char const* append = R"doc(append(layout, rank, mode=Layout(1, 0))
+The same layout, or the same tuple, with the modes begin to end - 1 grouped into one.)doc";
 
-The layout with `mode` repeated at its end up to a rank.)doc";
+inline constexpr char const* append = R"doc(append(x, rank, mode=Layout(1, 0))
 
-inline constexpr char const* prepend = R"doc(prepend(layout, rank, mode=Layout(1, 0))
+The layout, or the tuple, with `mode` repeated at its end up to a rank. A tuple needs the mode.)doc";
 
-The layout with `mode` repeated at its front up to a rank.)doc";
+inline constexpr char const* prepend = R"doc(prepend(x, rank, mode=Layout(1, 0))
 
-inline constexpr char const* replace = R"doc(replace(layout, at, mode)
+The layout, or the tuple, with `mode` repeated at its front up to a rank. A tuple needs the mode.)doc";
 
-The layout with another mode in one place.)doc";
+inline constexpr char const* replace = R"doc(replace(x, at, mode)
+
+The layout, or the tuple, with another mode in one place.)doc";
 
 inline constexpr char const* flatten = R"doc(flatten(x)
 
 The layout, or the tuple, without nesting.)doc";
 
-inline constexpr char const* unflatten = R"doc(unflatten(layout, profile)
+inline constexpr char const* unflatten = R"doc(unflatten(x, profile)
 
-A flat layout with the nesting of a profile.)doc";
+A flat layout, or a flat tuple, with the nesting of a profile: a tuple or a layout.
+
+>>> unflatten((1, 2, 3), (0, (0, 0)))
+(1, (2, 3)))doc";
 
 inline constexpr char const* zip = R"doc(zip(layout, other=None)
 
 Of one layout of modes of equal rank, its transpose: ((a,b),(c,d)) -> ((a,c),(b,d)). Of two, their modes in pairs.)doc";
 
-inline constexpr char const* slice_ = R"doc(slice_(coord, layout)
+inline constexpr char const* slice_ = R"doc(slice_(coord, x)
 
-The modes where the coordinate is None. `slice_and_offset` also gives where they start.)doc";
+The modes of a layout, or the elements of a tuple, where the coordinate is None. `slice_and_offset` also gives where the modes
+start.
+
+>>> slice_((None, 0), (3, 4))
+(3,))doc";
 
 inline constexpr char const* slice_and_offset = R"doc(slice_and_offset(coord, layout)
 
@@ -235,7 +263,9 @@ negative strides, and where modes interleave, so that there is no complement.
 
 inline constexpr char const* right_inverse = R"doc(right_inverse(layout)
 
-Law: layout(result(i)) == i for 0 <= i < size(result), as large as it gets.
+Law: layout(result(i)) == i for 0 <= i < size(result). If no two coordinates have one index and no stride is negative, no right
+inverse is larger. Where indices repeat, a larger one may exist: of (6,4):(1,3) this is 6:_1, as CuTe's, and (2,2,3):(1,2,7) is
+another.
 
 >>> print(right_inverse(Layout("(4,8):(8,1)")))
 (8,4):(4,_1))doc";

@@ -1,5 +1,6 @@
 #include "bindings/layouts.hpp"
 
+#include <cstring>
 #include <numeric>
 #include <string>
 #include <string_view>
@@ -18,7 +19,10 @@ namespace {
 
 using namespace layout;
 
-constexpr int kMaxDepth = 32;  // of what can be read back from text
+std::string prefixed(char const* operation, std::string const& text) {
+  std::string const prefix = std::string(operation) + ": ";
+  return text.compare(0, prefix.size(), prefix) == 0 ? text : prefix + text;
+}
 
 // The function with the operation's name in front of every error that does not begin with it.
 template <class F, class R, class C, class... A>
@@ -27,9 +31,7 @@ auto named(char const* operation, F f, R (C::*)(A...) const) {
     try {
       return f(std::forward<A>(arguments)...);
     } catch (LayoutError const& error) {
-      std::string const text = error.what();
-      std::string const prefix = std::string(operation) + ": ";
-      throw LayoutError(text.compare(0, prefix.size(), prefix) == 0 ? text : prefix + text);
+      throw LayoutError(prefixed(operation, error.what()));
     }
   };
 }
@@ -169,9 +171,9 @@ py::object value_or_slice(ComposedLayout const& l, py::args const& coords) {
   return has_any(coord) ? composed_slice(slice_and_offset(coord, l)) : value_at(l, coord);
 }
 
-py::tuple slice_and_offset_of(py::handle coord, py::handle value) {
-  Tiler const c = slicing_argument("slice_and_offset", coord);
-  AnyLayout const any = any_layout_argument({"slice_and_offset", "layout"}, value);
+py::tuple slice_and_offset_of(char const* operation, py::handle coord, py::handle value) {
+  Tiler const c = slicing_argument(operation, coord);
+  AnyLayout const any = any_layout_argument({operation, "layout"}, value);
   if (auto const* plain = std::get_if<Layout>(&any)) {
     Layout open = slice(c, *plain);
     return py::make_tuple(std::move(open), to_plain_python(slice_offset(c, *plain)));
@@ -250,6 +252,84 @@ py::list all_values(AnyLayout const& any, std::int64_t limit) {
     result[i] = to_plain_python(std::visit([&](auto const& l) { return l(index); }, any));
   }
   return result;
+}
+
+// c -> outer(offset + inner(c)). A composed layout on either side brings its functions with it.
+ComposedLayout composed_of(py::handle outer, Integer const& offset, py::handle inner) {
+  AnyLayout const last = any_layout_argument({"ComposedLayout", "inner"}, inner);
+  std::vector<ComposedLayout::Function> functions;
+  if (is_a<Swizzle>(outer)) {
+    functions.emplace_back(outer.cast<Swizzle const&>(), offset);
+  } else {
+    AnyLayout const first = any_layout_argument({"ComposedLayout", "outer"}, outer);
+    if (auto const* composed = std::get_if<ComposedLayout>(&first)) functions = composed->functions();
+    functions.emplace_back(domain_of(first), offset);
+  }
+  if (auto const* composed = std::get_if<ComposedLayout>(&last)) {
+    functions.insert(functions.end(), composed->functions().begin(), composed->functions().end());
+  }
+  return ComposedLayout(std::move(functions), domain_of(last));
+}
+
+// The steps of an operation, its result, and the text of the error that stopped it; one of the last two is None.
+py::tuple recorded(std::string_view operation, py::handle value, py::handle argument) {
+  std::string const name(operation);
+  Place const second{name.c_str(), "the second argument"};
+  Layout const l = layout_argument({name.c_str(), "layout"}, value);
+  Record record;
+  py::object result = py::none();
+  py::object error = py::none();
+  try {
+    if (operation == "coalesce") {
+      result = py::cast(coalesce(l, &record));
+    } else if (operation == "composition") {
+      result = py::cast(composition(l, tiler_argument(second, argument), &record));
+    } else if (operation == "complement" && argument.is_none()) {
+      result = py::cast(complement(l, &record));
+    } else if (operation == "complement") {
+      result = py::cast(complement(l, extents_argument(second, argument), &record));
+    } else if (operation == "logical_divide") {
+      result = py::cast(logical_divide(l, tiler_argument(second, argument), &record));
+    } else if (operation == "logical_product") {
+      result = py::cast(logical_product(l, tiler_argument(second, argument), &record));
+    } else {
+      throw LayoutError("record: there is no record of " + name);
+    }
+  } catch (LayoutError const& refused) {
+    error = py::str(prefixed(name.c_str(), refused.what()));
+  }
+  py::list steps;
+  for (auto const& step : record) {
+    py::dict values;
+    for (auto const& [key, v] : step.values) values[key] = to_python(v);
+    steps.append(py::make_tuple(step.kind, values));
+  }
+  return py::make_tuple(steps, result, error);
+}
+
+// The indices of all coordinates, as the bytes of 64-bit integers.
+py::bytes all_indices(AnyLayout const& any) {
+  std::int64_t const size = domain_of(any).size().value;
+  auto const bytes = py::reinterpret_steal<py::bytes>(
+      PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(multiply(size, sizeof(std::int64_t)))));
+  if (!bytes) throw py::error_already_set();
+  char* out = PyBytes_AS_STRING(bytes.ptr());
+  auto const* plain = std::get_if<Layout>(&any);
+  bool const integers = plain != nullptr && !has_basis(plain->stride());
+  for (std::int64_t i = 0; i < size; ++i) {
+    std::int64_t index;
+    if (integers) {
+      index = (*plain)(i);
+    } else {
+      IntTuple const value = std::visit([&](auto const& l) { return l(IntTuple(dynamic(i))); }, any);
+      if (value.is_tuple() || value.leaf().has_basis()) {
+        throw LayoutError("the layout gives coordinates, not indices; next: call it with a coordinate");
+      }
+      index = value.leaf().value;
+    }
+    std::memcpy(out + i * sizeof(index), &index, sizeof(index));
+  }
+  return bytes;
 }
 
 void register_classes(py::module_& m) {
@@ -410,7 +490,7 @@ void register_classes(py::module_& m) {
   py::class_<ComposedLayout>(
       m, "ComposedLayout",
       "``c -> outer(offset + inner(c))``: CuTe's layout with a swizzle on the outside, or with a "
-      "layout that `composition` cannot merge. Its modes are those of `inner`.")
+      "layout that `composition` cannot merge. Its modes are those of `inner`, which may be composed itself.")
       .def(py::init(named("ComposedLayout",
                           [](py::handle outer, py::handle offset, py::handle inner) {
                             if (is_text(outer) && inner.is_none())
@@ -418,18 +498,15 @@ void register_classes(py::module_& m) {
                             IntTuple const o = int_tuple_argument({"ComposedLayout", "offset"}, offset);
                             if (o.is_tuple())
                               throw LayoutError("ComposedLayout: offset must be an integer, not " + to_string(o));
-                            Layout l = layout_argument({"ComposedLayout", "inner"}, inner);
-                            if (is_a<Swizzle>(outer))
-                              return ComposedLayout(outer.cast<Swizzle const&>(), o.leaf(), std::move(l));
-                            return ComposedLayout(layout_argument({"ComposedLayout", "outer"}, outer), o.leaf(),
-                                                  std::move(l));
+                            return composed_of(outer, o.leaf(), inner);
                           })),
            py::arg("outer"), py::arg("offset") = 0, py::arg("inner") = py::none())
       .def_property_readonly(
           "outer",
           [](ComposedLayout const& l) { return l.has_swizzle() ? py::cast(l.swizzle()) : py::cast(l.outer()); })
       .def_property_readonly("offset", [](ComposedLayout const& l) { return to_python(l.offset()); })
-      .def_property_readonly("inner", [](ComposedLayout const& l) { return l.inner(); })
+      .def_property_readonly(
+          "inner", [](ComposedLayout const& l) { return l.is_nested() ? py::cast(l.rest()) : py::cast(l.inner()); })
       .def_property_readonly("shape", [](ComposedLayout const& l) { return to_python(l.inner().shape()); })
       .def_property_readonly("rank", [](ComposedLayout const& l) { return l.inner().rank(); })
       .def_property_readonly("depth", [](ComposedLayout const& l) { return l.inner().depth(); })
@@ -476,11 +553,7 @@ void register_constructors(py::module_& m) {
                 if (is_a<Layout>(arguments[0]) || (is_text(arguments[0]) && arguments.size() > 1)) {
                   std::vector<Layout> modes;
                   for (auto const mode : arguments) modes.push_back(layout_argument({"make_layout", "a mode"}, mode));
-                  Layout result = make_layout(modes);
-                  if (result.depth() > kMaxDepth) {
-                    throw LayoutError("nested deeper than " + std::to_string(kMaxDepth) + " levels");
-                  }
-                  return result;
+                  return make_layout(modes);
                 }
                 if (arguments.size() > 2)
                   throw LayoutError("make_layout: give a shape, a shape and a stride, or layouts");
@@ -625,6 +698,22 @@ void register_queries(py::module_& m) {
                 return to_plain_python(crd2crd(int_tuple_argument({"crd2crd", "coord"}, coord), src, dst));
               }),
         py::arg("coord"), py::arg("src_shape"), py::arg("dst_shape"), docs::crd2crd);
+  m.def("elem_less",
+        named("elem_less",
+              [](py::handle a, py::handle b) {
+                return elem_less(int_tuple_argument({"elem_less", "a"}, a), shape_argument({"elem_less", "b"}, b));
+              }),
+        py::arg("a"), py::arg("b"), docs::elem_less);
+  m.def("layout_indices",
+        named("layout_indices",
+              [](py::handle value) { return all_indices(any_layout_argument({"layout_indices", "layout"}, value)); }),
+        docs::layout_indices);
+  m.def(
+      "record",
+      [](py::handle operation, py::handle value, py::handle argument) {
+        return recorded(text_argument({"record", "operation"}, operation), value, argument);
+      },
+      py::arg("operation"), py::arg("layout"), py::arg("argument") = py::none(), docs::record);
   m.def("layout_values",
         named("layout_values",
               [](py::handle value, py::handle limit) {
@@ -677,6 +766,8 @@ void def_product(py::module_& m, char const* name, char const* doc, F f) {
         py::arg("block"), py::arg("tiler"), doc);
 }
 
+Tiler elements_argument(char const* operation, py::handle value) { return tiler_argument({operation, "tuple"}, value); }
+
 void register_modes(py::module_& m) {
   m.def("get",
         named("get",
@@ -691,39 +782,53 @@ void register_modes(py::module_& m) {
         named("select",
               [](py::handle l, py::args const& modes) {
                 auto const path = path_of("select", modes);
+                if (is_sequence(l)) return to_python(select(elements_argument("select", l), path));
                 return on_domain({"select", "layout"}, l, [&](Layout const& inner) { return select(inner, path); });
               }),
         docs::select);
-  auto const def_range = [&](char const* name, char const* doc, Layout (*f)(Layout const&, int, int)) {
+  auto const def_range = [&](char const* name, char const* doc, Layout (*f)(Layout const&, int, int),
+                             Tiler (*of_tuple)(Tiler const&, int, int)) {
     m.def(name,
           named(name,
-                [name, f](py::handle l, py::handle begin, py::handle end) {
+                [name, f, of_tuple](py::handle l, py::handle begin, py::handle end) {
                   int const b = small_argument({name, "begin"}, begin);
                   int const e = small_argument({name, "end"}, end);
+                  if (is_sequence(l)) return to_python(of_tuple(elements_argument(name, l), b, e));
                   return on_domain({name, "layout"}, l, [&](Layout const& inner) { return f(inner, b, e); });
                 }),
           py::arg("layout"), py::arg("begin"), py::arg("end"), doc);
   };
-  def_range("take", docs::take, &take);
-  def_range("group", docs::group, &group);
-  auto const def_extend = [&](char const* name, char const* doc, Layout (*f)(Layout const&, int, Layout const&)) {
+  def_range("take", docs::take, &take, &take);
+  def_range("group", docs::group, &group, &group);
+  auto const def_extend = [&](char const* name, char const* doc, Layout (*f)(Layout const&, int, Layout const&),
+                              Tiler (*of_tuple)(Tiler const&, int, Tiler const&)) {
     m.def(name,
           named(name,
-                [name, f](py::handle l, py::handle rank, py::handle mode) {
+                [name, f, of_tuple](py::handle l, py::handle rank, py::handle mode) {
                   int const r = small_argument({name, "rank"}, rank);
                   if (r < 1 || r > 255)
                     throw LayoutError(std::string(name) + ": rank is 1 to 255, not " + std::to_string(r));
+                  if (is_sequence(l)) {
+                    if (mode.is_none()) {
+                      throw LayoutError(std::string(name) + ": a tuple has no default element; next: give mode=");
+                    }
+                    return to_python(of_tuple(elements_argument(name, l), r, tiler_argument({name, "mode"}, mode)));
+                  }
                   Layout const x = mode.is_none() ? Layout() : layout_argument({name, "mode"}, mode);
                   return on_domain({name, "layout"}, l, [&](Layout const& inner) { return f(inner, r, x); });
                 }),
           py::arg("layout"), py::arg("rank"), py::arg("mode") = py::none(), doc);
   };
-  def_extend("append", docs::append, &append);
-  def_extend("prepend", docs::prepend, &prepend);
+  def_extend("append", docs::append, &append, &append);
+  def_extend("prepend", docs::prepend, &prepend, &prepend);
   m.def("replace",
         named("replace",
               [](py::handle l, py::handle at, py::handle mode) {
                 int const i = small_argument({"replace", "at"}, at);
+                if (is_sequence(l)) {
+                  return to_python(
+                      replace(elements_argument("replace", l), i, tiler_argument({"replace", "mode"}, mode)));
+                }
                 Layout const x = layout_argument({"replace", "mode"}, mode);
                 return on_domain({"replace", "layout"}, l, [&](Layout const& inner) { return replace(inner, i, x); });
               }),
@@ -739,7 +844,9 @@ void register_modes(py::module_& m) {
   m.def("unflatten",
         named("unflatten",
               [](py::handle l, py::handle profile) {
-                IntTuple const p = int_tuple_argument({"unflatten", "profile"}, profile);
+                IntTuple const p = shape_argument({"unflatten", "profile"}, profile);
+                if (is_sequence(l))
+                  return to_python(unflatten(leaves(int_tuple_argument({"unflatten", "tuple"}, l)), p));
                 return on_domain({"unflatten", "layout"}, l, [&](Layout const& inner) { return unflatten(inner, p); });
               }),
         py::arg("layout"), py::arg("profile"), docs::unflatten);
@@ -751,10 +858,16 @@ void register_modes(py::module_& m) {
               }),
         py::arg("layout"), py::arg("other") = py::none(), docs::zip);
   m.def("slice_",
-        named("slice_", [](py::handle coord, py::handle l) -> py::object { return slice_and_offset_of(coord, l)[0]; }),
+        named("slice_",
+              [](py::handle coord, py::handle l) -> py::object {
+                if (is_sequence(l))
+                  return to_python(slice(slicing_argument("slice_", coord), elements_argument("slice_", l)));
+                return slice_and_offset_of("slice_", coord, l)[0];
+              }),
         py::arg("coord"), py::arg("layout"), docs::slice_);
   m.def("slice_and_offset",
-        named("slice_and_offset", [](py::handle coord, py::handle l) { return slice_and_offset_of(coord, l); }),
+        named("slice_and_offset",
+              [](py::handle coord, py::handle l) { return slice_and_offset_of("slice_and_offset", coord, l); }),
         py::arg("coord"), py::arg("layout"), docs::slice_and_offset);
   m.def("dice",
         named("dice",
@@ -787,6 +900,11 @@ void register_modes(py::module_& m) {
         docs::print_tiler);
 }
 
+[[noreturn]] void refuse_on_the_right(AnyLayout const& a, std::string const& b, char const* next) {
+  throw LayoutError("composition: A is composed and merges with no swizzle on its right\n  A " +
+                    std::visit([](auto const& l) { return to_string(l); }, a) + "\n  B " + b + "\n  next: " + next);
+}
+
 AnyLayout compose_any(py::handle a, py::handle b) {
   if (is_a<Swizzle>(a)) {
     Swizzle const& s = a.cast<Swizzle const&>();
@@ -797,11 +915,13 @@ AnyLayout compose_any(py::handle a, py::handle b) {
   AnyLayout const lhs = any_layout_argument({"composition", "A"}, a);
   if (is_a<Swizzle>(b)) {
     if (auto const* plain = std::get_if<Layout>(&lhs)) return composition(*plain, b.cast<Swizzle const&>());
-    throw LayoutError("composition: a composed layout takes no swizzle on the right");
+    refuse_on_the_right(lhs, to_string(b.cast<Swizzle const&>()),
+                        "make_composed_layout(A, 0, composition(B, Layout(size(A)))) evaluates A(B(c)) as it stands");
   }
   if (is_a<ComposedLayout>(b)) {
     if (auto const* plain = std::get_if<Layout>(&lhs)) return composition(*plain, b.cast<ComposedLayout const&>());
-    throw LayoutError("composition: a composed layout takes no composed layout on the right");
+    refuse_on_the_right(lhs, to_string(b.cast<ComposedLayout const&>()),
+                        "make_composed_layout(A, 0, B) evaluates A(B(c)) as it stands");
   }
   Tiler const tiler = tiler_argument({"composition", "B"}, b);
   if (auto const* plain = std::get_if<Layout>(&lhs)) return composition(*plain, tiler);
@@ -887,11 +1007,13 @@ void register_algebra(py::module_& m) {
                 return max_common_layout(std::get<ComposedLayout>(x), layout_argument({"max_common_layout", "b"}, b));
               }),
         py::arg("a"), py::arg("b"), docs::max_common_layout);
-  def_tiled(m, "logical_divide", docs::logical_divide, "layout", &logical_divide);
+  def_tiled(m, "logical_divide", docs::logical_divide, "layout",
+            [](Layout const& l, Tiler const& t) { return logical_divide(l, t); });
   def_tiled(m, "zipped_divide", docs::zipped_divide, "layout", &zipped_divide);
   def_tiled(m, "tiled_divide", docs::tiled_divide, "layout", &tiled_divide);
   def_tiled(m, "flat_divide", docs::flat_divide, "layout", &flat_divide);
-  def_tiled(m, "logical_product", docs::logical_product, "block", &logical_product);
+  def_tiled(m, "logical_product", docs::logical_product, "block",
+            [](Layout const& l, Tiler const& t) { return logical_product(l, t); });
   def_tiled(m, "zipped_product", docs::zipped_product, "block", &zipped_product);
   def_tiled(m, "tiled_product", docs::tiled_product, "block", &tiled_product);
   def_tiled(m, "flat_product", docs::flat_product, "block", &flat_product);

@@ -4,6 +4,7 @@
 #include "bindings/catalogue.hpp"
 #include "bindings/errors.hpp"
 #include "bindings/gemm.hpp"
+#include "bindings/guards.hpp"
 #include "bindings/kernels.hpp"
 #include "bindings/layouts.hpp"
 #include "bindings/plan.hpp"
@@ -18,4 +19,5 @@ PYBIND11_MODULE(_core, module) {
   register_plan(module);
   register_layouts(module);
   register_catalogue(module);
+  guard_classes(module);
 }

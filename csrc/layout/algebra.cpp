@@ -1,6 +1,7 @@
 #include "layout/algebra.hpp"
 
 #include <algorithm>
+#include <initializer_list>
 #include <numeric>
 #include <string>
 
@@ -20,19 +21,30 @@ Layout from_modes(FlatLayout const& f) {
 
 // Modes i and i+1 merge where shape_i * stride_i == stride_i+1, and modes of extent 1 vanish. With `beyond`, the result
 // is the same function outside the domain too: the last mode stays even with extent 1.
-FlatLayout merged(FlatLayout f, bool beyond) {
+FlatLayout merged(FlatLayout f, bool beyond, Record* record = nullptr) {
+  auto const note = [&](char const* kind, std::initializer_list<std::pair<char const*, std::size_t>> modes) {
+    if (record == nullptr) return;
+    record->push_back({kind, {}});
+    for (auto const& [name, i] : modes) record->back().values.push_back({name, one_mode(f.shape[i], f.stride[i])});
+  };
   std::size_t const last = f.shape.size() - 1;
   if (beyond && f.shape[last].is(1)) f.shape[last] = fixed(2);
+  note("start", {{"mode", last}});
   std::size_t head = last;  // what is merged so far lies in [head, last]
   for (std::size_t i = last; i-- > 0;) {
-    if (f.shape[i].is(1)) continue;
-    if (head == last && f.shape[head].is(1)) {
+    if (f.shape[i].is(1)) {
+      note("vanish", {{"mode", i}});
+    } else if (head == last && f.shape[head].is(1)) {
+      note("give way", {{"head", head}, {"mode", i}});
       f.shape[head] = f.shape[i];
       f.stride[head] = f.stride[i];
     } else if (f.shape[i] * f.stride[i] == f.stride[head]) {
+      note("merge", {{"mode", i}, {"head", head}});
       f.shape[head] = f.shape[i] * f.shape[head];
       f.stride[head] = f.stride[i];
+      if (record != nullptr) record->back().values.push_back({"result", one_mode(f.shape[head], f.stride[head])});
     } else {
+      note("stay", {{"mode", i}, {"head", head}});
       --head;
       f.shape[head] = f.shape[i];
       f.stride[head] = f.stride[i];
@@ -40,11 +52,16 @@ FlatLayout merged(FlatLayout f, bool beyond) {
   }
   f.shape.erase(f.shape.begin(), f.shape.begin() + static_cast<std::ptrdiff_t>(head));
   f.stride.erase(f.stride.begin(), f.stride.begin() + static_cast<std::ptrdiff_t>(head));
-  if (f.shape.size() == 1 && f.shape[0].is(1)) f = {{fixed(1)}, {fixed(0)}};
+  if (f.shape.size() == 1 && f.shape[0].is(1)) {
+    if (!f.stride[0].is(0)) note("alone", {{"mode", 0}});
+    f = {{fixed(1)}, {fixed(0)}};
+  }
   return f;
 }
 
-Layout coalesced(Layout const& layout, bool beyond) { return from_modes(merged(flat(layout), beyond)); }
+Layout coalesced(Layout const& layout, bool beyond, Record* record = nullptr) {
+  return from_modes(merged(flat(layout), beyond, record));
+}
 
 // The modes without zero strides and extents of 1.
 FlatLayout filtered_modes(Layout const& layout) {
@@ -70,9 +87,18 @@ Layout by_profile(char const* name, Layout const& layout, IntTuple const& profil
   return std::move(result).tuple();
 }
 
+void note_mode(Record* record, int mode, Layout const& operand, Tiler const& tiler, Layout const& result) {
+  if (record == nullptr) return;
+  record->push_back({"by mode",
+                     {{"index", Tiler::of(dynamic(mode))},
+                      {"mode", Tiler::of(operand)},
+                      {"tiler", tiler},
+                      {"result", Tiler::of(result)}}});
+}
+
 // f of each mode and its tiler; modes beyond the tiler are kept.
 template <class F>
-Layout by_mode(char const* name, Layout const& layout, Tiler const& tiler, F f) {
+Layout by_mode(char const* name, Layout const& layout, Tiler const& tiler, Record* record, F f) {
   if (tiler.rank() > layout.rank()) {
     throw LayoutError(std::string(name) + ": the tiler " + to_string(tiler) + " has more modes than " +
                       to_string(layout));
@@ -80,7 +106,14 @@ Layout by_mode(char const* name, Layout const& layout, Tiler const& tiler, F f) 
   if (tiler.elements.empty()) throw LayoutError(std::string(name) + ": the tiler is an empty tuple");
   LayoutBuilder result(layout.rank());
   for (int i = 0; i < layout.rank(); ++i) {
-    result.append(i < tiler.rank() ? f(layout[i], tiler.elements[i]) : layout[i]);
+    Layout const mode = layout[i];
+    if (i >= tiler.rank()) {
+      result.append(mode);
+      continue;
+    }
+    Layout const made = f(mode, tiler.elements[i]);
+    note_mode(record, i, mode, tiler.elements[i], made);
+    result.append(made);
   }
   return std::move(result).tuple();
 }
@@ -120,6 +153,13 @@ void refuse_basis(char const* name, Layout const& layout) {
 std::vector<std::size_t> sorted_by_stride(std::vector<Integer> const& stride) {
   std::vector<std::size_t> order(stride.size());
   std::iota(order.begin(), order.end(), 0);
+  auto sorted = order;
+  std::sort(sorted.begin(), sorted.end(),
+            [&](std::size_t i, std::size_t j) { return stride[i].value < stride[j].value; });
+  bool const distinct = std::adjacent_find(sorted.begin(), sorted.end(), [&](std::size_t i, std::size_t j) {
+                          return stride[i].value == stride[j].value;
+                        }) == sorted.end();
+  if (distinct) return sorted;
   for (std::size_t i = 0; i < order.size(); ++i) {
     for (std::size_t j = i + 1; j < order.size(); ++j) {
       if (stride[order[j]].value < stride[order[i]].value) std::swap(order[i], order[j]);
@@ -181,7 +221,8 @@ IntTuple zip2_by(IntTuple const& t, Tiler const& guide) {
 }
 
 IntTuple zip_pair(IntTuple const& a, IntTuple const& b) {
-  std::vector<IntTuple> result;  // of integers: ((a,b))
+  if (!a.is_tuple()) return IntTuple(std::vector<IntTuple>{IntTuple(std::vector<IntTuple>{a, b})});
+  std::vector<IntTuple> result;
   for (int i = 0; i < a.rank(); ++i) result.push_back(IntTuple(std::vector<IntTuple>{a[i], b[i]}));
   return IntTuple(std::move(result));
 }
@@ -355,13 +396,14 @@ Layout unflatten(Layout const& layout, IntTuple const& profile) {
 Layout zip(Layout const& layout) { return Layout::trusted(zip_tuple(layout.shape()), zip_tuple(layout.stride())); }
 
 Layout zip(Layout const& a, Layout const& b) {
-  if (a.shape().is_tuple() != b.shape().is_tuple() || a.rank() != b.rank()) {
-    throw LayoutError("zip: " + to_string(a) + " and " + to_string(b) + " differ in rank");
+  if (a.shape().is_tuple() && (!b.shape().is_tuple() || a.rank() != b.rank())) {
+    throw LayoutError("zip: " + to_string(a) + " and " + to_string(b) +
+                      " differ in rank; next: append(layout, rank) makes the ranks equal");
   }
   return Layout::trusted(zip_pair(a.shape(), b.shape()), zip_pair(a.stride(), b.stride()));
 }
 
-Layout coalesce(Layout const& layout) { return coalesced(layout, false); }
+Layout coalesce(Layout const& layout, Record* record) { return coalesced(layout, false, record); }
 
 Layout coalesce(Layout const& layout, IntTuple const& profile) {
   return by_profile("coalesce", layout, profile, [](Layout const& l) { return coalesce(l); });
@@ -381,20 +423,20 @@ Layout filter(Layout const& layout, IntTuple const& profile) {
   return by_profile("filter", layout, profile, [](Layout const& l) { return filter(l); });
 }
 
-Layout composition(Layout const& a, Layout const& b) {
+Layout composition(Layout const& a, Layout const& b, Record* record) {
   check_modes(a, b);
   Layout const lhs = by_profile("composition", a, coprofile(b), [](Layout const& l) { return coalesced(l, true); });
-  return Composer(a, lhs, b).result();
+  return Composer(a, lhs, b, record).result();
 }
 
-Layout composition(Layout const& a, Tiler const& b) {
+Layout composition(Layout const& a, Tiler const& b, Record* record) {
   switch (b.kind) {
     case Tiler::Kind::any:
       return a;
     case Tiler::Kind::layout:
-      return composition(a, b.layout);
+      return composition(a, b.layout, record);
     case Tiler::Kind::integer:
-      return composition(a, Layout(IntTuple(b.integer), IntTuple(fixed(1))));
+      return composition(a, Layout(IntTuple(b.integer), IntTuple(fixed(1))), record);
     case Tiler::Kind::tuple:
       break;
   }
@@ -402,58 +444,69 @@ Layout composition(Layout const& a, Tiler const& b) {
     throw LayoutError("composition: the tiler " + to_string(b) + " has more modes than " + to_string(a));
   }
   std::vector<Layout> result;
-  for (int i = 0; i < b.rank(); ++i) result.push_back(composition(a[i], b.elements[i]));
+  for (int i = 0; i < b.rank(); ++i) {
+    result.push_back(composition(a[i], b.elements[i]));
+    note_mode(record, i, a[i], b.elements[i], result.back());
+  }
   return make_layout(result);
 }
 
-Layout complement(Layout const& layout, IntTuple const& cotarget) {
+Layout complement(Layout const& layout, IntTuple const& cotarget, Record* record) {
   refuse_basis("complement", layout);
+  auto const note = [&](char const* kind, std::initializer_list<std::pair<char const*, Tiler>> values) {
+    if (record != nullptr) record->push_back({kind, values});
+  };
   FlatLayout const filtered = filtered_modes(layout);
-  FlatLayout rest = filtered;
-  if (rest.stride.size() == 1 && rest.stride[0].value == 0) return Layout(coalesced_shape(cotarget));
+  note("filtered", {{"layout", Tiler::of(from_modes(filtered))}});
+  if (filtered.stride.size() == 1 && filtered.stride[0].value == 0) {
+    Layout result(coalesced_shape(cotarget));
+    note("nothing", {{"result", Tiler::of(result)}});
+    return result;
+  }
 
   // In ascending order of the strides: the gap below each mode, then what is left above the last.
-  std::vector<Integer> shape;
-  std::vector<Integer> stride{fixed(1)};
-  while (!rest.stride.empty()) {
-    auto const smallest = std::min_element(rest.stride.begin(), rest.stride.end(),
-                                           [](Integer const& a, Integer const& b) { return a.value < b.value; });
-    auto const i = smallest - rest.stride.begin();
-    Integer const d = *smallest;
-    Integer const s = rest.shape[i];
+  std::vector<std::size_t> ascending(filtered.stride.size());
+  std::iota(ascending.begin(), ascending.end(), 0);
+  std::stable_sort(ascending.begin(), ascending.end(),
+                   [&](std::size_t i, std::size_t j) { return filtered.stride[i].value < filtered.stride[j].value; });
+  FlatLayout gaps;
+  Integer reached = fixed(1);
+  for (std::size_t const i : ascending) {
+    Integer const& s = filtered.shape[i];
+    Integer const& d = filtered.stride[i];
     if (d.value < 0) {
+      note("negative", {{"mode", one_mode(s, d)}});
       throw LayoutError("complement: the stride " + to_string(d) + " of " + to_string(layout) +
                         " is negative: its indices go below 0");
     }
-    Integer const gap = d / stride.back();
+    Integer const gap = d / reached;
     if (gap.value == 0) {
-      // The mode starts inside the span of those below it.
-      std::string const where = shape.empty() ? "" : " inside the span " + to_string(stride.back()) + " of those below";
+      note("interleave", {{"mode", one_mode(s, d)}, {"reached", Tiler::of(reached)}});
+      std::string const where = gaps.shape.empty() ? "" : " inside the span " + to_string(reached) + " of those below";
       throw LayoutError("complement: the modes of " + to_string(layout) + " interleave: the mode " + to_string(s) +
                         ":" + to_string(d) + " starts" + where + describe_collision(from_modes(filtered)));
     }
-    shape.push_back(gap);
-    stride.push_back(d * s);
-    rest.shape.erase(rest.shape.begin() + i);
-    rest.stride.erase(rest.stride.begin() + i);
+    gaps.shape.push_back(gap);
+    gaps.stride.push_back(reached);
+    reached = d * s;
+    note("gap",
+         {{"mode", one_mode(s, d)}, {"result", one_mode(gap, gaps.stride.back())}, {"reached", Tiler::of(reached)}});
   }
-  Integer const top = stride.back();
-  stride.pop_back();
-  IntTuple const rest_shape = coalesced_shape(ceil_div(cotarget, IntTuple(top)));
-  FlatLayout gaps{shape, stride};
-  Integer next = top;
-  auto const rest_extents = leaves(rest_shape);
+  IntTuple const rest = coalesced_shape(ceil_div(cotarget, IntTuple(reached)));
+  note("above", {{"target", Tiler::of(cotarget)}, {"reached", Tiler::of(reached)}, {"rest", Tiler::of(rest)}});
+  auto const rest_extents = leaves(rest);
   for (std::size_t i = 0; i < rest_extents.size(); ++i) {
     gaps.shape.push_back(rest_extents[i]);
-    gaps.stride.push_back(rest_extents[i].is(1) ? fixed(0) : next);
-    if (i + 1 < rest_extents.size()) next = next * rest_extents[i];
+    gaps.stride.push_back(rest_extents[i].is(1) ? fixed(0) : reached);
+    if (i + 1 < rest_extents.size()) reached = reached * rest_extents[i];
   }
+  note("gaps", {{"layout", Tiler::of(from_modes(gaps))}});
   return from_modes(merged(std::move(gaps), false));
 }
 
-Layout complement(Layout const& layout) {
+Layout complement(Layout const& layout, Record* record) {
   Layout const filtered = from_modes(filtered_modes(layout));
-  return complement(filtered, IntTuple(cosize(filtered)));
+  return complement(filtered, IntTuple(cosize(filtered)), record);
 }
 
 Layout right_inverse(Layout const& layout) {
@@ -546,18 +599,30 @@ Layout tile_unzip(Layout const& layout, Tiler const& tiler) {
   return Layout::trusted(zip2_by(layout.shape(), tiler), zip2_by(layout.stride(), tiler));
 }
 
-Layout logical_divide(Layout const& layout, Tiler const& tiler) {
+Layout logical_divide(Layout const& layout, Tiler const& tiler, Record* record) {
   switch (tiler.kind) {
     case Tiler::Kind::any:
       return layout;
     case Tiler::Kind::integer:
-      return logical_divide(layout, Tiler::of(Layout(IntTuple(tiler.integer))));
-    case Tiler::Kind::layout:
-      return composition(layout, make_layout({tiler.layout, complement(tiler.layout, coalesce(layout).shape())}));
+      return logical_divide(layout, Tiler::of(Layout(IntTuple(tiler.integer))), record);
+    case Tiler::Kind::layout: {
+      IntTuple const target = coalesce(layout).shape();
+      Layout const rest = complement(tiler.layout, target);
+      Layout const both = make_layout({tiler.layout, rest});
+      if (record != nullptr) {
+        record->push_back({"divide",
+                           {{"tile", Tiler::of(tiler.layout)},
+                            {"target", Tiler::of(target)},
+                            {"rest", Tiler::of(rest)},
+                            {"both", Tiler::of(both)}}});
+      }
+      return composition(layout, both);
+    }
     case Tiler::Kind::tuple:
       break;
   }
-  return by_mode("logical_divide", layout, tiler, [](Layout const& l, Tiler const& t) { return logical_divide(l, t); });
+  return by_mode("logical_divide", layout, tiler, record,
+                 [](Layout const& l, Tiler const& t) { return logical_divide(l, t); });
 }
 
 Layout zipped_divide(Layout const& layout, Tiler const& tiler) {
@@ -568,20 +633,30 @@ Layout tiled_divide(Layout const& layout, Tiler const& tiler) { return unpack_se
 
 Layout flat_divide(Layout const& layout, Tiler const& tiler) { return unpack_both(zipped_divide(layout, tiler)); }
 
-Layout logical_product(Layout const& block, Tiler const& tiler) {
+Layout logical_product(Layout const& block, Tiler const& tiler, Record* record) {
   switch (tiler.kind) {
     case Tiler::Kind::any:
       return block;
     case Tiler::Kind::integer:
-      return logical_product(block, Tiler::of(Layout(IntTuple(tiler.integer))));
+      return logical_product(block, Tiler::of(Layout(IntTuple(tiler.integer))), record);
     case Tiler::Kind::layout: {
       Integer const reach = block.size() * cosize(tiler.layout);
-      return make_layout({block, composition(complement(block, IntTuple(reach)), tiler.layout)});
+      Layout const free = complement(block, IntTuple(reach));
+      if (record != nullptr) {
+        record->push_back({"product",
+                           {{"size", Tiler::of(block.size())},
+                            {"cosize", Tiler::of(cosize(tiler.layout))},
+                            {"reach", Tiler::of(reach)},
+                            {"free", Tiler::of(free)}}});
+      }
+      Layout const copies = composition(free, tiler.layout);
+      if (record != nullptr) record->push_back({"copies", {{"result", Tiler::of(copies)}}});
+      return make_layout({block, copies});
     }
     case Tiler::Kind::tuple:
       break;
   }
-  return by_mode("logical_product", block, tiler,
+  return by_mode("logical_product", block, tiler, record,
                  [](Layout const& l, Tiler const& t) { return logical_product(l, t); });
 }
 
@@ -595,20 +670,12 @@ Layout flat_product(Layout const& block, Tiler const& tiler) { return unpack_bot
 
 Layout blocked_product(Layout const& block, Layout const& tiler) {
   int const rank = std::max(block.rank(), tiler.rank());
-  if (rank == 1 && block.shape().is_tuple() != tiler.shape().is_tuple()) {
-    throw LayoutError("blocked_product: " + to_string(block) + " and " + to_string(tiler) +
-                      ": one is a tuple, the other is not");
-  }
   Layout const result = logical_product(append(block, rank), Tiler::of(append(tiler, rank)));
   return zip(result[0], result[1]);
 }
 
 Layout raked_product(Layout const& block, Layout const& tiler) {
   int const rank = std::max(block.rank(), tiler.rank());
-  if (rank == 1 && block.shape().is_tuple() != tiler.shape().is_tuple()) {
-    throw LayoutError("raked_product: " + to_string(block) + " and " + to_string(tiler) +
-                      ": one is a tuple, the other is not");
-  }
   Layout const result = logical_product(append(block, rank), Tiler::of(append(tiler, rank)));
   return zip(result[1], result[0]);
 }

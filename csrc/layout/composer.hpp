@@ -2,11 +2,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "layout/layout.hpp"
+#include "layout/record.hpp"
 
 // Composition, and the check of laws on a domain.
 namespace cute_py::layout {
@@ -22,7 +24,8 @@ void check_modes(Layout const& a, Layout const& b);
 class Composer {
  public:
   // `lhs` is `a` coalesced at the leaves of b's coprofile.
-  Composer(Layout const& a, Layout const& lhs, Layout const& b) : a_(a), lhs_(lhs), b_(b) {}
+  Composer(Layout const& a, Layout const& lhs, Layout const& b, Record* record)
+      : a_(a), lhs_(lhs), b_(b), record_(record) {}
 
   Layout result();  // throws LayoutError
 
@@ -35,6 +38,8 @@ class Composer {
 
   Layout compose(IntTuple const& shape, IntTuple const& stride);
   Layout compose_mode(Integer const& shape, Integer const& stride);
+  Layout compose_digits(IntTuple const& digits, IntTuple const& steps, Integer const& shape, Integer const& stride);
+  void note(char const* kind, std::initializer_list<std::pair<char const*, Tiler>> values) const;
   std::vector<std::int64_t>& reach_of(Basis const& path, std::size_t digits);
   void check(Layout const& result) const;
   [[noreturn]] void refuse(std::string const& reason, Integer const& shape, Integer const& stride) const;
@@ -42,6 +47,7 @@ class Composer {
   Layout const& a_;
   Layout const& lhs_;
   Layout const& b_;
+  Record* record_;
   std::vector<Leaf> leaves_;
   bool proven_ = true;
 };

@@ -1,6 +1,9 @@
 #include "layout/int_tuple.hpp"
 
 #include <algorithm>
+#include <memory>
+#include <numeric>
+#include <string>
 
 #include "layout/text.hpp"
 #include "problem/errors.hpp"
@@ -46,22 +49,33 @@ IntTuple basis_like(IntTuple const& shape, Basis const& path) {
   return IntTuple(std::move(result));
 }
 
-IntTuple compact_order(IntTuple const& shape, IntTuple const& order, std::vector<Integer> const& ref_shape,
-                       std::vector<std::int64_t> const& ref_order, std::size_t& next) {
-  if (order.is_tuple()) {
-    require_equal_ranks("ordered layout", shape, order);
-    std::vector<IntTuple> result;
-    for (int i = 0; i < shape.rank(); ++i) {
-      result.push_back(compact_order(shape[i], order[i], ref_shape, ref_order, next));
+// The strides of each mode of `order` from where it starts.
+IntTuple compact_order(IntTuple const& shape, IntTuple const& order, std::vector<Integer> const& starts,
+                       std::size_t& next) {
+  if (!order.is_tuple()) return compact_left(shape, starts[next++]);
+  require_equal_ranks("ordered layout", shape, order);
+  std::vector<IntTuple> result;
+  for (int i = 0; i < shape.rank(); ++i) result.push_back(compact_order(shape[i], order[i], starts, next));
+  return IntTuple(std::move(result));
+}
+
+// The product of the extents of lower rank, for each mode.
+std::vector<Integer> starts_by_rank(std::vector<Integer> const& extents, std::vector<Integer> const& ranks) {
+  std::vector<std::size_t> ascending(ranks.size());
+  std::iota(ascending.begin(), ascending.end(), 0);
+  std::sort(ascending.begin(), ascending.end(),
+            [&](std::size_t a, std::size_t b) { return ranks[a].value < ranks[b].value; });
+  std::vector<Integer> starts(ranks.size());
+  Integer below = fixed(1);
+  for (std::size_t i = 0; i < ascending.size();) {
+    std::int64_t const rank = ranks[ascending[i]].value;
+    Integer const start = below;
+    for (; i < ascending.size() && ranks[ascending[i]].value == rank; ++i) {
+      starts[ascending[i]] = start;
+      below = below * extents[ascending[i]];
     }
-    return IntTuple(std::move(result));
   }
-  std::int64_t const mine = ref_order[next++];
-  Integer start = fixed(1);
-  for (std::size_t i = 0; i < ref_shape.size(); ++i) {
-    if (ref_order[i] < mine) start = start * ref_shape[i];
-  }
-  return compact_left(shape, start);
+  return starts;
 }
 
 void append_products_like(IntTuple const& shape, IntTuple const& guide, std::vector<Integer>& products) {
@@ -75,17 +89,35 @@ void append_products_like(IntTuple const& shape, IntTuple const& guide, std::vec
 
 }  // namespace
 
-int IntTuple::depth() const {
-  if (!is_tuple()) return 0;
-  int depth = 0;
-  for (auto const& e : *elements_) depth = std::max(depth, e.depth());
-  return depth + 1;
+void check_depth(int depth) {
+  if (depth > kMaxDepth) {
+    throw LayoutError("nested deeper than " + std::to_string(kMaxDepth) +
+                      " levels; next: flatten takes the nesting out");
+  }
+}
+
+void check_leaves(std::int64_t leaves) {
+  if (leaves > kMaxLeaves) {
+    throw LayoutError("more than " + std::to_string(kMaxLeaves) +
+                      " integers in one tuple; next: coalesce merges modes");
+  }
+}
+
+IntTuple::IntTuple(std::vector<IntTuple> elements) {
+  Node node{std::move(elements), 0, 0};
+  for (auto const& e : node.elements) {
+    node.depth = std::max(node.depth, e.depth());
+    node.leaves += e.count();
+  }
+  check_depth(++node.depth);
+  check_leaves(node.leaves);
+  node_ = std::make_shared<Node const>(std::move(node));
 }
 
 bool IntTuple::operator==(IntTuple const& other) const {
   if (is_tuple() != other.is_tuple()) return false;
   if (!is_tuple()) return leaf_ == other.leaf_;
-  return elements_ == other.elements_ || *elements_ == *other.elements_;
+  return node_ == other.node_ || elements() == other.elements();
 }
 
 void append_leaves(IntTuple const& t, std::vector<Integer>& leaves) {
@@ -179,6 +211,19 @@ bool compatible(IntTuple const& a, IntTuple const& b) {
   return true;
 }
 
+bool elem_less(IntTuple const& a, IntTuple const& b) {
+  if (a.is_tuple() != b.is_tuple()) {
+    throw LayoutError("elem_less: " + to_string(a) + " and " + to_string(b) +
+                      ": one is a tuple, the other is not; next: give a coordinate and a shape of one nesting");
+  }
+  if (!a.is_tuple()) return a.leaf().value < b.leaf().value;
+  if (a.rank() > b.rank()) return false;
+  for (int i = 0; i < a.rank(); ++i) {
+    if (!elem_less(a[i], b[i])) return false;
+  }
+  return true;
+}
+
 IntTuple ceil_div(IntTuple const& a, IntTuple const& b) {
   if (!a.is_tuple()) return ceil_div(a.leaf(), product(b));
   std::vector<IntTuple> result;
@@ -240,12 +285,10 @@ IntTuple compact_right(IntTuple const& shape, Integer const& first) {
 }
 
 IntTuple compact_order(IntTuple const& shape, IntTuple const& order) {
-  std::vector<Integer> ref_shape;
-  append_products_like(shape, order, ref_shape);
-  std::vector<std::int64_t> ref_order;
-  for (auto const& o : leaves(order)) ref_order.push_back(o.value);
+  std::vector<Integer> extents;
+  append_products_like(shape, order, extents);
   std::size_t next = 0;
-  return compact_order(shape, order, ref_shape, ref_order, next);
+  return compact_order(shape, order, starts_by_rank(extents, leaves(order)), next);
 }
 
 IntTuple basis_like(IntTuple const& shape) { return basis_like(shape, Basis{}); }

@@ -9,31 +9,48 @@
 
 namespace cute_py::layout {
 
+// What a tuple can be. Within these, recursion into a tuple is shallow, its text can be read back, and a tuple that
+// shares its elements takes bearable time.
+constexpr int kMaxDepth = 32;
+constexpr std::int64_t kMaxLeaves = std::int64_t{1} << 20;
+
 // An integer or a tuple of IntTuples: a shape, a stride, a coordinate. Immutable, so that copies share their elements.
 class IntTuple {
  public:
   IntTuple() = default;
   IntTuple(Integer const& leaf) : leaf_(leaf) {}  // NOLINT: an integer is an IntTuple
-  explicit IntTuple(std::vector<IntTuple> elements)
-      : elements_(std::make_shared<std::vector<IntTuple> const>(std::move(elements))) {}
 
-  bool is_tuple() const { return elements_ != nullptr; }
+  // Throws LayoutError for a tuple deeper than kMaxDepth or of more than kMaxLeaves integers.
+  explicit IntTuple(std::vector<IntTuple> elements);
+
+  bool is_tuple() const { return node_ != nullptr; }
   Integer const& leaf() const { return leaf_; }
-  std::vector<IntTuple> const& elements() const { return *elements_; }  // of a tuple
+  std::vector<IntTuple> const& elements() const { return node_->elements; }  // of a tuple
 
   // Of an integer, itself for i == 0.
-  IntTuple const& operator[](int i) const { return is_tuple() ? (*elements_)[i] : *this; }
-  int rank() const { return is_tuple() ? static_cast<int>(elements_->size()) : 1; }
-  int depth() const;
+  IntTuple const& operator[](int i) const { return is_tuple() ? node_->elements[i] : *this; }
+  int rank() const { return is_tuple() ? static_cast<int>(node_->elements.size()) : 1; }
+  int depth() const { return is_tuple() ? node_->depth : 0; }
+  std::int64_t count() const { return is_tuple() ? node_->leaves : 1; }  // of integers
 
   // Values alone; static and dynamic integers of one value are equal.
   bool operator==(IntTuple const& other) const;
   bool operator!=(IntTuple const& other) const { return !(*this == other); }
 
  private:
+  struct Node {
+    std::vector<IntTuple> elements;
+    int depth;
+    std::int64_t leaves;
+  };
+
   Integer leaf_;
-  std::shared_ptr<std::vector<IntTuple> const> elements_;
+  std::shared_ptr<Node const> node_;
 };
+
+// Throws LayoutError, saying what there is too much of.
+void check_depth(int depth);
+void check_leaves(std::int64_t leaves);
 
 // The integers from left to right.
 void append_leaves(IntTuple const& t, std::vector<Integer>& leaves);
@@ -53,6 +70,8 @@ IntTuple product_each(IntTuple const& t);
 bool congruent(IntTuple const& a, IntTuple const& b);
 bool weakly_congruent(IntTuple const& a, IntTuple const& b);
 bool compatible(IntTuple const& a, IntTuple const& b);
+// Whether every integer of a is less than b's; a may have fewer.
+bool elem_less(IntTuple const& a, IntTuple const& b);
 
 IntTuple ceil_div(IntTuple const& a, IntTuple const& b);
 

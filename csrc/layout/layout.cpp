@@ -1,5 +1,6 @@
 #include "layout/layout.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "layout/text.hpp"
@@ -51,15 +52,24 @@ Tiler zeros_for_any(Tiler const& coord) {
   return coord.kind == Tiler::Kind::any ? Tiler::of(fixed(0)) : coord;
 }
 
-void append_dice(Tiler const& guide, Tiler const& t, std::vector<Tiler>& kept) {
+// The elements of t where the guide has `_`, or where it has none.
+void append_kept(char const* operation, Tiler const& guide, Tiler const& t, bool keep_any, std::vector<Tiler>& kept) {
   if (guide.is_tuple()) {
     if (!t.is_tuple() || guide.rank() != t.rank()) {
-      throw LayoutError("dice: the projection " + to_string(guide) + " does not fit the value " + to_string(t));
+      throw LayoutError(std::string(operation) + ": " + to_string(guide) + " does not fit the value " + to_string(t) +
+                        "; next: give an element for each of its modes");
     }
-    for (int i = 0; i < guide.rank(); ++i) append_dice(guide.elements[i], t.elements[i], kept);
-  } else if (guide.kind != Tiler::Kind::any) {
+    for (int i = 0; i < guide.rank(); ++i) append_kept(operation, guide.elements[i], t.elements[i], keep_any, kept);
+  } else if ((guide.kind == Tiler::Kind::any) == keep_any) {
     kept.push_back(t);
   }
+}
+
+Tiler kept_elements(char const* operation, Tiler const& guide, Tiler const& t, bool keep_any) {
+  if (!guide.is_tuple() && (guide.kind == Tiler::Kind::any) == keep_any) return t;
+  std::vector<Tiler> kept;
+  append_kept(operation, guide, t, keep_any, kept);
+  return Tiler::of(std::move(kept));
 }
 
 IntTuple plus_one(IntTuple const& t) {
@@ -123,6 +133,8 @@ Tiler Tiler::of(std::vector<Tiler> elements) {
   Tiler t;
   t.kind = Kind::tuple;
   t.elements = std::move(elements);
+  for (auto const& e : t.elements) t.depth = std::max(t.depth, e.depth);
+  check_depth(++t.depth);
   return t;
 }
 
@@ -131,6 +143,68 @@ Tiler Tiler::of(IntTuple const& t) {
   std::vector<Tiler> elements;
   for (auto const& e : t.elements()) elements.push_back(of(e));
   return of(std::move(elements));
+}
+
+namespace {
+
+std::vector<Tiler> elements_of(Tiler const& t) { return t.is_tuple() ? t.elements : std::vector<Tiler>{t}; }
+
+void check_element(char const* operation, Tiler const& t, int at) {
+  if (at < 0 || at >= t.rank()) {
+    throw LayoutError(std::string(operation) + ": there is no element " + std::to_string(at) + " in " + to_string(t) +
+                      "; next: count from 0 to " + std::to_string(t.rank() - 1));
+  }
+}
+
+Tiler extended(char const* operation, Tiler const& t, int rank, Tiler const& element, bool in_front) {
+  if (rank < t.rank()) {
+    throw LayoutError(std::string(operation) + ": " + to_string(t) + " has more than " + std::to_string(rank) +
+                      " elements; next: take(t, 0, " + std::to_string(rank) + ") shortens it");
+  }
+  if (rank == t.rank()) return t;
+  std::vector<Tiler> result = elements_of(t);
+  result.insert(in_front ? result.begin() : result.end(), static_cast<std::size_t>(rank - t.rank()), element);
+  return Tiler::of(std::move(result));
+}
+
+}  // namespace
+
+Tiler select(Tiler const& t, std::vector<int> const& modes) {
+  std::vector<Tiler> const elements = elements_of(t);
+  std::vector<Tiler> result;
+  for (int const mode : modes) {
+    check_element("select", t, mode);
+    result.push_back(elements[static_cast<std::size_t>(mode)]);
+  }
+  return Tiler::of(std::move(result));
+}
+
+Tiler take(Tiler const& t, int begin, int end) {
+  if (begin < 0 || end > t.rank() || begin >= end) {
+    throw LayoutError("[" + std::to_string(begin) + ", " + std::to_string(end) + ") is no range of elements of " +
+                      to_string(t) + "; next: 0 <= begin < end <= " + std::to_string(t.rank()));
+  }
+  std::vector<Tiler> const elements = elements_of(t);
+  return Tiler::of(std::vector<Tiler>(elements.begin() + begin, elements.begin() + end));
+}
+
+Tiler group(Tiler const& t, int begin, int end) {
+  Tiler const grouped = take(t, begin, end);
+  std::vector<Tiler> result = elements_of(t);
+  result.erase(result.begin() + begin, result.begin() + end);
+  result.insert(result.begin() + begin, grouped);
+  return Tiler::of(std::move(result));
+}
+
+Tiler append(Tiler const& t, int rank, Tiler const& element) { return extended("append", t, rank, element, false); }
+
+Tiler prepend(Tiler const& t, int rank, Tiler const& element) { return extended("prepend", t, rank, element, true); }
+
+Tiler replace(Tiler const& t, int at, Tiler const& element) {
+  check_element("replace", t, at);
+  std::vector<Tiler> result = elements_of(t);
+  result[static_cast<std::size_t>(at)] = element;
+  return Tiler::of(std::move(result));
 }
 
 bool has_any(Tiler const& coord) {
@@ -176,12 +250,9 @@ Layout dice(Tiler const& coord, Layout const& layout) {
 
 IntTuple slice_offset(Tiler const& coord, Layout const& layout) { return layout(coordinate(zeros_for_any(coord))); }
 
-Tiler dice(Tiler const& guide, Tiler const& t) {
-  if (!guide.is_tuple()) return guide.kind == Tiler::Kind::any ? Tiler::of(std::vector<Tiler>{}) : t;
-  std::vector<Tiler> kept;
-  append_dice(guide, t, kept);
-  return Tiler::of(std::move(kept));
-}
+Tiler dice(Tiler const& guide, Tiler const& t) { return kept_elements("dice", guide, t, false); }
+
+Tiler slice(Tiler const& guide, Tiler const& t) { return kept_elements("slice", guide, t, true); }
 
 FlatLayout flat(Layout const& layout) { return {leaves(layout.shape()), leaves(layout.stride())}; }
 

@@ -77,7 +77,9 @@ struct Tiler {
   Integer integer;
   Layout layout;
   std::vector<Tiler> elements;
+  int depth = 0;  // of tuples
 
+  // A tuple throws LayoutError if it is deeper than kMaxDepth.
   static Tiler of(Integer const& value);
   static Tiler of(Layout value);
   static Tiler of(std::vector<Tiler> elements);
@@ -86,6 +88,14 @@ struct Tiler {
   bool is_tuple() const { return kind == Kind::tuple; }
   int rank() const { return is_tuple() ? static_cast<int>(elements.size()) : 1; }
 };
+
+// The operations on modes, of tuples whose elements are anything.
+Tiler select(Tiler const& t, std::vector<int> const& modes);
+Tiler take(Tiler const& t, int begin, int end);
+Tiler group(Tiler const& t, int begin, int end);
+Tiler append(Tiler const& t, int rank, Tiler const& element);
+Tiler prepend(Tiler const& t, int rank, Tiler const& element);
+Tiler replace(Tiler const& t, int at, Tiler const& element);
 
 bool has_any(Tiler const& coord);
 // The coordinate without `_`. Throws LayoutError for a `_` or a layout in it.
@@ -99,8 +109,9 @@ Integer cosize(Layout const& layout);
 Layout slice(Tiler const& coord, Layout const& layout);
 Layout dice(Tiler const& coord, Layout const& layout);
 IntTuple slice_offset(Tiler const& coord, Layout const& layout);
-// The elements of t where the guide has an integer.
+// The elements of t where the guide has an integer, and where it has `_`.
 Tiler dice(Tiler const& guide, Tiler const& t);
+Tiler slice(Tiler const& guide, Tiler const& t);
 
 // The modes of a layout from left to right, each with one extent.
 struct FlatLayout {

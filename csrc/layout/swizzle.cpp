@@ -98,6 +98,26 @@ Swizzle make_swizzle(std::uint64_t y, std::uint64_t z) {
                     " are no masks of one swizzle: each is one run of as many bits");
 }
 
+IntTuple ComposedLayout::Function::operator()(IntTuple const& index) const {
+  IntTuple const i = arithmetic_sum(offset, index);
+  if (!is_swizzle) return layout(i);
+  if (i.is_tuple()) throw LayoutError(to_string(swizzle) + ": a swizzle takes an integer, not " + to_string(i));
+  return Integer{swizzle(i.leaf().value), {}, i.leaf().is_static};
+}
+
+ComposedLayout::ComposedLayout(std::vector<Function> functions, Layout inner)
+    : functions_(std::move(functions)), inner_(std::move(inner)) {
+  if (functions_.empty()) throw LayoutError("a composed layout has a function in front of its layout");
+  if (functions_.size() > kMaxFunctions) {
+    throw LayoutError("a composed layout has at most " + std::to_string(kMaxFunctions) + " functions, not " +
+                      std::to_string(functions_.size()));
+  }
+}
+
+ComposedLayout ComposedLayout::rest() const {
+  return ComposedLayout({functions_.begin() + 1, functions_.end()}, inner_);
+}
+
 ComposedLayout ComposedLayout::with_inner(Layout inner) const {
   ComposedLayout result = *this;
   result.inner_ = std::move(inner);
@@ -106,15 +126,14 @@ ComposedLayout ComposedLayout::with_inner(Layout inner) const {
 
 ComposedLayout ComposedLayout::with_offset(Integer const& offset) const {
   ComposedLayout result = *this;
-  result.offset_ = offset;
+  result.functions_.front().offset = offset;
   return result;
 }
 
 IntTuple ComposedLayout::operator()(IntTuple const& coord) const {
-  IntTuple const index = arithmetic_sum(offset_, inner_(coord));
-  if (!has_swizzle_) return outer_(index);
-  if (index.is_tuple()) throw LayoutError(to_string(*this) + ": a swizzle takes an integer, not " + to_string(index));
-  return Integer{swizzle_(index.leaf().value), {}, index.leaf().is_static};
+  IntTuple index = inner_(coord);
+  for (auto f = functions_.rbegin(); f != functions_.rend(); ++f) index = (*f)(index);
+  return index;
 }
 
 Swizzle composition(Swizzle const& a, Swizzle const& b) {
@@ -124,11 +143,13 @@ Swizzle composition(Swizzle const& a, Swizzle const& b) {
   return make_swizzle(static_cast<std::uint64_t>(a.yyy() ^ b.yyy()), static_cast<std::uint64_t>(a.zzz() ^ b.zzz()));
 }
 
-ComposedLayout composition(Layout const& a, Swizzle const& b) {
+namespace {
+
+// a o b, or the reason why no swizzle in front of a gives it.
+ComposedLayout swizzled(Layout const& a, Swizzle const& b) {
   auto const image = [&](std::int64_t mask) {
     IntTuple const index = a(IntTuple(fixed(mask)));
-    if (index.is_tuple())
-      throw LayoutError("composition: " + to_string(a) + " o " + to_string(b) + " gives coordinates");
+    if (index.is_tuple()) throw LayoutError(to_string(a) + " gives coordinates, a swizzle takes integers");
     return static_cast<std::uint64_t>(index.leaf().value);
   };
   ComposedLayout const result(make_swizzle(image(b.yyy()), image(b.zzz())), fixed(0), a);
@@ -136,6 +157,25 @@ ComposedLayout composition(Layout const& a, Swizzle const& b) {
     return Sides{a(IntTuple(dynamic(b(i)))), result(IntTuple(dynamic(i))), "A(Sw(c))", "the swizzled A"};
   });
   return result;
+}
+
+[[noreturn]] void refuse_composition(std::string const& a, std::string const& b, std::string reason,
+                                     std::string const& next) {
+  std::string const prefix = "composition: ";
+  if (reason.compare(0, prefix.size(), prefix) == 0) reason.erase(0, prefix.size());
+  throw LayoutError("composition: A o B is no swizzle in front of a layout\n  A " + a + "\n  B " + b + "\n  " + reason +
+                    "\n  next: " + next);
+}
+
+}  // namespace
+
+ComposedLayout composition(Layout const& a, Swizzle const& b) {
+  try {
+    return swizzled(a, b);
+  } catch (LayoutError const& error) {
+    refuse_composition(to_string(a), to_string(b), error.what(),
+                       "make_composed_layout(A, 0, composition(B, Layout(size(A)))) evaluates A(B(c)) as it stands");
+  }
 }
 
 Swizzle upcast(Swizzle const& s, std::int64_t n) {
@@ -147,8 +187,25 @@ Swizzle downcast(Swizzle const& s, std::int64_t n) {
   return Swizzle(s.bits(), s.base() + log2_of("downcast", n), s.shift());
 }
 
+namespace {
+
+void require_swizzle(char const* operation, ComposedLayout const& layout) {
+  if (layout.has_swizzle() && !layout.is_nested()) return;
+  throw LayoutError(std::string(operation) + ": " + to_string(layout) +
+                    " is not one swizzle in front of a layout; next: use its outer and inner parts");
+}
+
+void require_plain_swizzle(char const* operation, ComposedLayout const& layout) {
+  require_swizzle(operation, layout);
+  if (layout.offset().value == 0) return;
+  throw LayoutError(std::string(operation) + ": " + to_string(layout) +
+                    " has an offset inside; next: slice or offset the result instead");
+}
+
+}  // namespace
+
 ComposedLayout upcast(ComposedLayout const& layout, std::int64_t n) {
-  if (!layout.has_swizzle()) throw LayoutError("upcast: " + to_string(layout) + " has no swizzle on the outside");
+  require_swizzle("upcast", layout);
   log2_of("upcast", n);
   if (layout.offset().value % n != 0) {
     throw LayoutError("upcast: the offset " + to_string(layout.offset()) + " is no multiple of " + std::to_string(n));
@@ -157,20 +214,9 @@ ComposedLayout upcast(ComposedLayout const& layout, std::int64_t n) {
 }
 
 ComposedLayout downcast(ComposedLayout const& layout, std::int64_t n) {
-  if (!layout.has_swizzle()) throw LayoutError("downcast: " + to_string(layout) + " has no swizzle on the outside");
+  require_swizzle("downcast", layout);
   return ComposedLayout(downcast(layout.swizzle(), n), layout.offset() * fixed(n), downcast(layout.inner(), n));
 }
-
-namespace {
-
-void require_plain_swizzle(char const* operation, ComposedLayout const& layout) {
-  if (!layout.has_swizzle() || layout.offset().value != 0) {
-    throw LayoutError(std::string(operation) + ": " + to_string(layout) +
-                      " needs a swizzle on the outside and the offset 0");
-  }
-}
-
-}  // namespace
 
 ComposedLayout right_inverse(ComposedLayout const& layout) {
   require_plain_swizzle("right_inverse", layout);
@@ -193,14 +239,20 @@ ComposedLayout left_inverse(ComposedLayout const& layout) {
 }
 
 ComposedLayout composition(Layout const& a, ComposedLayout const& b) {
-  require_plain_swizzle("composition", b);
-  ComposedLayout const outer = composition(a, b.swizzle());
-  ComposedLayout const result = outer.with_inner(composition(outer.inner(), b.inner()));
-  check_law("composition", b.inner(), [&](std::int64_t i) {
-    IntTuple const index = dynamic(i);
-    return Sides{a(b(index)), result(index), "A(B(c))", "the swizzled A"};
-  });
-  return result;
+  try {
+    require_plain_swizzle("composition", b);
+    ComposedLayout const outer = swizzled(a, b.swizzle());
+    ComposedLayout const result = outer.with_inner(composition(outer.inner(), b.inner()));
+    check_law("composition", b.inner(), [&](std::int64_t i) {
+      IntTuple const index = dynamic(i);
+      return Sides{a(b(index)), result(index), "A(B(c))", "the swizzled A"};
+    });
+    return result;
+  } catch (LayoutError const& error) {
+    std::string const reason = error.what();
+    refuse_composition(to_string(a), to_string(b), reason.substr(0, reason.find("\n  next: ")),
+                       "make_composed_layout(A, 0, B) evaluates A(B(c)) as it stands");
+  }
 }
 
 Integer max_common_vector(ComposedLayout const& a, Layout const& b) {
@@ -283,6 +335,17 @@ SwizzledSlice slice_and_offset(Tiler const& coord, ComposedLayout const& layout)
   Tiler const given = integers_of(coord);
   bool const all_open = coord.kind == Tiler::Kind::any || (given.is_tuple() && given.elements.empty());
   if (all_open) return {false, Layout(), layout.with_inner(open), fixed(0)};
+  if (layout.is_nested()) {
+    SwizzledSlice const rest = slice_and_offset(coord, layout.rest());
+    ComposedLayout::Function outer = layout.functions().front();
+    outer.offset = outer.offset + rest.offset.leaf();
+    std::vector<ComposedLayout::Function> functions{outer};
+    if (!rest.is_plain) {
+      functions.insert(functions.end(), rest.composed.functions().begin(), rest.composed.functions().end());
+    }
+    return {false, Layout(), ComposedLayout(std::move(functions), rest.is_plain ? rest.plain : rest.composed.inner()),
+            fixed(0)};
+  }
   IntTuple const offset = slice_offset(coord, layout.inner());
   if (offset.is_tuple()) throw LayoutError("slice: " + to_string(layout) + " gives coordinates inside");
   SwizzledSlice const exact{false, Layout(), layout.with_inner(open).with_offset(layout.offset() + offset.leaf()),

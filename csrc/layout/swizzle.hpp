@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "layout/algebra.hpp"
 #include "layout/layout.hpp"
@@ -35,19 +36,49 @@ class Swizzle {
 // The swizzle with these bits for Y and Z; throws LayoutError if there is none.
 Swizzle make_swizzle(std::uint64_t y, std::uint64_t z);
 
-// c -> outer(offset + inner(c)) where outer is a swizzle, or a layout that inner does not compose with.
+// c -> outer(offset + inner(c)) where outer is a swizzle, or a layout that inner does not compose with. The inner
+// layout may be composed itself: then there are several functions with an offset each, applied one after the other.
 class ComposedLayout {
  public:
-  ComposedLayout(Swizzle const& swizzle, Integer const& offset, Layout inner)
-      : swizzle_(swizzle), has_swizzle_(true), offset_(offset), inner_(std::move(inner)) {}
-  ComposedLayout(Layout outer, Integer const& offset, Layout inner)
-      : outer_(std::move(outer)), offset_(offset), inner_(std::move(inner)) {}
+  static constexpr int kMaxFunctions = 32;
 
-  bool has_swizzle() const { return has_swizzle_; }
-  Swizzle const& swizzle() const { return swizzle_; }
-  Layout const& outer() const { return outer_; }
-  Integer const& offset() const { return offset_; }
+  // i -> swizzle(offset + i), or layout(offset + i).
+  struct Function {
+    Function(Swizzle const& s, Integer const& o) : swizzle(s), is_swizzle(true), offset(o) {}
+    Function(Layout l, Integer const& o) : layout(std::move(l)), offset(o) {}
+
+    IntTuple operator()(IntTuple const& index) const;
+    bool operator==(Function const& other) const {
+      return is_swizzle == other.is_swizzle && (is_swizzle ? swizzle == other.swizzle : layout == other.layout) &&
+             offset == other.offset;
+    }
+
+    Swizzle swizzle;
+    Layout layout;
+    bool is_swizzle = false;
+    Integer offset;
+  };
+
+  ComposedLayout(Swizzle const& swizzle, Integer const& offset, Layout inner)
+      : functions_{{swizzle, offset}}, inner_(std::move(inner)) {}
+  ComposedLayout(Layout outer, Integer const& offset, Layout inner)
+      : functions_{{std::move(outer), offset}}, inner_(std::move(inner)) {}
+
+  // The outermost function first. Throws LayoutError for none, and for more than kMaxFunctions.
+  ComposedLayout(std::vector<Function> functions, Layout inner);
+
+  // The outermost function and its offset.
+  bool has_swizzle() const { return functions_.front().is_swizzle; }
+  Swizzle const& swizzle() const { return functions_.front().swizzle; }
+  Layout const& outer() const { return functions_.front().layout; }
+  Integer const& offset() const { return functions_.front().offset; }
+
+  // The innermost layout, whose modes are those of the whole.
   Layout const& inner() const { return inner_; }
+
+  std::vector<Function> const& functions() const { return functions_; }
+  bool is_nested() const { return functions_.size() > 1; }
+  ComposedLayout rest() const;  // of a nested one, without the outermost function
 
   ComposedLayout with_inner(Layout inner) const;
   ComposedLayout with_offset(Integer const& offset) const;
@@ -55,15 +86,11 @@ class ComposedLayout {
   IntTuple operator()(IntTuple const& coord) const;
 
   bool operator==(ComposedLayout const& other) const {
-    return has_swizzle_ == other.has_swizzle_ && (has_swizzle_ ? swizzle_ == other.swizzle_ : outer_ == other.outer_) &&
-           offset_ == other.offset_ && inner_ == other.inner_;
+    return functions_ == other.functions_ && inner_ == other.inner_;
   }
 
  private:
-  Swizzle swizzle_;
-  Layout outer_;
-  bool has_swizzle_ = false;
-  Integer offset_;
+  std::vector<Function> functions_;
   Layout inner_;
 };
 
@@ -72,7 +99,7 @@ Swizzle composition(Swizzle const& a, Swizzle const& b);
 // layout o swizzle as another swizzle o layout. Throws LayoutError where there is none.
 ComposedLayout composition(Layout const& a, Swizzle const& b);
 
-// layout o (swizzle o layout). Requires an offset of 0.
+// layout o (swizzle o layout). Requires an offset of 0. Throws LayoutError where there is none.
 ComposedLayout composition(Layout const& a, ComposedLayout const& b);
 
 Swizzle upcast(Swizzle const& swizzle, std::int64_t n);

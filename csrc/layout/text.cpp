@@ -28,14 +28,12 @@ std::string joined(std::vector<Tree> const& elements) {
   return text + ")";
 }
 
-constexpr int kMaxNesting = 32;
-
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {}
 
   Tiler tiler(int nesting = 0) {
-    if (nesting > kMaxNesting) fail("deeper than " + std::to_string(kMaxNesting) + " levels");
+    if (nesting > kMaxDepth) fail("deeper than " + std::to_string(kMaxDepth) + " levels");
     if (take("(")) {
       std::vector<Tiler> elements;
       if (!take(")")) {
@@ -58,7 +56,7 @@ class Parser {
 
   // Up to a ':' that belongs to the caller.
   IntTuple int_tuple(int nesting = 0) {
-    if (nesting > kMaxNesting) fail("deeper than " + std::to_string(kMaxNesting) + " levels");
+    if (nesting > kMaxDepth) fail("deeper than " + std::to_string(kMaxDepth) + " levels");
     if (!take("(")) {
       bool const is_static = take("_");
       return integer(is_static);
@@ -91,16 +89,22 @@ class Parser {
   }
 
   ComposedLayout composed() {
-    if (peek("S")) {
-      Swizzle const outer = swizzle();
-      expect("o");
-      Integer const offset = offset_then_o();
-      return ComposedLayout(outer, offset, layout());
+    std::vector<ComposedLayout::Function> functions;
+    while (true) {
+      if (static_cast<int>(functions.size()) > ComposedLayout::kMaxFunctions) fail("too many functions");
+      if (peek("S")) {
+        Swizzle const outer = swizzle();
+        expect("o");
+        functions.emplace_back(outer, offset_then_o());
+        continue;
+      }
+      Layout next = layout();
+      if (functions.empty())
+        expect("o");
+      else if (!take("o"))
+        return ComposedLayout(std::move(functions), std::move(next));
+      functions.emplace_back(std::move(next), offset_then_o());
     }
-    Layout outer = layout();
-    expect("o");
-    Integer const offset = offset_then_o();
-    return ComposedLayout(std::move(outer), offset, layout());
   }
 
   void end() {
@@ -221,8 +225,11 @@ std::string to_string(Swizzle const& s) {
 }
 
 std::string to_string(ComposedLayout const& layout) {
-  return (layout.has_swizzle() ? to_string(layout.swizzle()) : to_string(layout.outer())) + " o " +
-         to_string(layout.offset()) + " o " + to_string(layout.inner());
+  std::string text;
+  for (auto const& f : layout.functions()) {
+    text += (f.is_swizzle ? to_string(f.swizzle) : to_string(f.layout)) + " o " + to_string(f.offset) + " o ";
+  }
+  return text + to_string(layout.inner());
 }
 
 std::string to_cpp(Integer const& i) {
@@ -259,8 +266,11 @@ std::string to_cpp(Swizzle const& s) {
 }
 
 std::string to_cpp(ComposedLayout const& layout) {
-  return "ComposedLayout<" + (layout.has_swizzle() ? to_cpp(layout.swizzle()) : to_cpp(layout.outer())) + "," +
-         to_cpp(layout.offset()) + "," + to_cpp(layout.inner()) + ">";
+  std::string text;
+  for (auto const& f : layout.functions()) {
+    text += "ComposedLayout<" + (f.is_swizzle ? to_cpp(f.swizzle) : to_cpp(f.layout)) + "," + to_cpp(f.offset) + ",";
+  }
+  return text + to_cpp(layout.inner()) + std::string(layout.functions().size(), '>');
 }
 
 IntTuple parse_int_tuple(std::string_view text) {

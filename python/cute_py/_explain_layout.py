@@ -1,4 +1,4 @@
-"""The steps of a layout operation, in words and numbers."""
+"""The steps of a layout operation, in words and numbers: what the algebra noted while it worked."""
 
 from __future__ import annotations
 
@@ -12,270 +12,252 @@ from cute_py.errors import LayoutError, OperandError
 
 __all__ = ["explain_layout"]
 
+Step = tuple[str, dict[str, Any]]
+
 
 def explain_layout(operation: str, *arguments: Any) -> str:
     """Return the steps of an operation on layouts. `cute_py.explain` says more."""
-    if operation not in _STEPS:
-        near = difflib.get_close_matches(operation, _STEPS, n=3, cutoff=0.4)
+    if operation not in _OPERATIONS:
+        near = difflib.get_close_matches(operation, _OPERATIONS, n=3, cutoff=0.4)
         raise OperandError(
-            f"explain: there are no steps for {operation!r}; {'near: ' + ', '.join(near) if near else 'there are: ' + ', '.join(_STEPS)}"
+            f"explain: there are no steps for {operation!r}; {'near: ' + ', '.join(near) if near else 'there are: ' + ', '.join(_OPERATIONS)}"
         )
-    least, most, steps = _STEPS[operation]
+    least, most, render = _OPERATIONS[operation]
     if not least <= len(arguments) <= most:
         wanted = str(least) if least == most else f"{least} or {most}"
         raise OperandError(f"explain: {operation} takes {wanted} arguments, not {len(arguments)}")
-    return "\n".join(steps(*(_read(a) for a in arguments)))
+    layout, *rest = (_read(a) for a in arguments)
+    layout = Layout(layout)
+    steps, result, error = _core.record(operation, layout, *rest)
+    lines = render(layout, rest[0] if rest else None, steps, result)
+    ending = f"No result. {error}" if error else f"Result: {result}{_origin(steps)}"
+    return "\n".join([*lines, "", ending])
 
 
 def _read(value: Any) -> Any:
     if isinstance(value, str):
-        return _core.parse(value) if " o " in value else Layout(value)
+        value = _core.parse(value) if " o " in value else Layout(value)
     if isinstance(value, ComposedLayout):
-        raise LayoutError("explain: a composed layout acts by its inner layout; explain that")
+        raise LayoutError("explain: a composed layout acts by its inner layout; next: explain that")
     return value
 
 
-def _flat(layout: Layout) -> list[tuple[int, Any]]:
-    """Return the modes of a layout as pairs of extent and stride."""
-    flat = _core.flatten(layout)
-    pairs = zip(flat.shape, flat.stride, strict=True) if isinstance(flat.shape, tuple) else [(flat.shape, flat.stride)]
-    return [(int(s), d) for s, d in pairs]
+# ---- Numbers, plain: whether they are static does not matter here
 
 
-def _mode(pair: tuple[int, Any]) -> str:
-    return f"{pair[0]}:{_core.print_tiler(pair[1])}"
+def _plain(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"({','.join(_plain(v) for v in value)})"
+    if isinstance(value, _core.ScaledBasis):
+        return str(_core.ScaledBasis(int(value.value), *value.modes))
+    return str(int(value))
 
 
-def _modes(pairs: list[tuple[int, Any]]) -> str:
-    return " ".join(_mode(p) for p in pairs) or "nothing"
+def _mode(mode: Layout) -> str:
+    return f"{_plain(mode.shape)}:{_plain(mode.stride)}"
+
+
+def _modes(layout: Layout) -> str:
+    return " ".join(_mode(layout[i]) for i in range(layout.rank))
+
+
+def _tiler(value: Any) -> str:
+    return _core.print_tiler(value)
+
+
+def _by_modes(steps: list[Step], how: str) -> list[str]:
+    """Return what a tuple does to each mode."""
+    lines = ["A tuple acts by modes:"]
+    for _, v in steps:
+        what = (
+            f"_ keeps {v['mode']}" if v["tiler"] is None else f"{v['mode']} {how} {_tiler(v['tiler'])} = {v['result']}"
+        )
+        lines.append(f"  mode {v['index']}: {what}")
+    return lines
+
+
+def _origin(steps: list[Step]) -> str:
+    """Return what the gaps of a complement were before they were coalesced."""
+    gaps = [v["layout"] for kind, v in steps if kind == "gaps"]
+    return f", coalesced from {_modes(gaps[0])}" if gaps else ""
 
 
 # ---- coalesce
 
 
-def _coalesce(layout: Layout) -> list[str]:
-    layout = Layout(layout)
+def _coalesce(layout: Layout, _: Any, steps: list[Step], result: Any) -> list[str]:
     lines = [
         f"coalesce {layout}",
         "The same function of an integer, in as few modes as possible.",
         "",
         "From the right:",
     ]
-    pairs = _flat(layout)
-    kept = [pairs[-1]]
-    lines.append(f"  start with {_mode(pairs[-1])}")
-    for pair in reversed(pairs[:-1]):
-        head = kept[0]
-        if pair[0] == 1:
-            lines.append(f"  {_mode(pair)} has extent 1 and vanishes")
-        elif head[0] == 1 and len(kept) == 1:
-            kept[0] = pair
-            lines.append(f"  {_mode(head)} has extent 1 and gives way to {_mode(pair)}")
-        elif _multiply(pair[0], pair[1]) == head[1]:
-            kept[0] = (pair[0] * head[0], pair[1])
-            lines.append(
-                f"  {_mode(pair)} ends where {_mode(head)} goes on: {pair[0]} * {_text(pair[1])} = {_text(head[1])}; together "
-                f"{_mode(kept[0])}"
-            )
+    for kind, v in steps:
+        mode = v["mode"]
+        if kind == "start":
+            lines.append(f"  start with {_mode(mode)}")
+        elif kind == "vanish":
+            lines.append(f"  {_mode(mode)} has extent 1 and vanishes")
+        elif kind == "give way":
+            lines.append(f"  {_mode(v['head'])} has extent 1 and gives way to {_mode(mode)}")
+        elif kind == "alone":
+            lines.append(f"  {_mode(mode)} is all that is left, and has extent 1: 1:0")
         else:
-            kept.insert(0, pair)
+            product = f"{_plain(mode.shape)} * {_plain(mode.stride)} = {_plain(mode.stride * int(mode.shape))}"
+            head = v["head"]
             lines.append(
-                f"  {_mode(pair)} stays: {pair[0]} * {_text(pair[1])} = {_text(_multiply(pair[0], pair[1]))}, the next stride is "
-                f"{_text(head[1])}"
+                f"  {_mode(mode)} ends where {_mode(head)} goes on: {product}; together {_mode(v['result'])}"
+                if kind == "merge"
+                else f"  {_mode(mode)} stays: {product}, the next stride is {_plain(head.stride)}"
             )
-    return [*lines, "", f"Result: {_core.coalesce(layout)}"]
-
-
-def _multiply(extent: int, stride: Any) -> Any:
-    return stride * extent if isinstance(stride, _core.ScaledBasis) else int(stride) * extent
-
-
-def _text(value: Any) -> str:
-    return str(int(value)) if isinstance(value, int) else str(value)
+    return lines
 
 
 # ---- composition
 
 
-def _composition(a: Layout, b: Any) -> list[str]:
-    a = Layout(a)
+def _composition(a: Layout, b: Any, steps: list[Step], result: Any) -> list[str]:
     if isinstance(b, tuple):
-        lines = [f"composition {a} o {_core.print_tiler(b)}", "A tuple acts by modes:"]
-        for i, tiler in enumerate(b):
-            if tiler is None:
-                lines.append(f"  mode {i}: _ keeps {a[i]}")
-            else:
-                lines.append(f"  mode {i}: {a[i]} o {_core.print_tiler(tiler)} = {_core.composition(a[i], tiler)}")
-        return [*lines, "", f"Result: {_core.composition(a, b)}"]
-    b = b if isinstance(b, Layout) else Layout(b, 1)
-    lines = [f"composition {a} o {b}", "R(c) = A(B(c)), with the shape of B or a refinement of it.", ""]
-    if any(isinstance(d, _core.ScaledBasis) for _, d in [*_flat(a), *_flat(b)]):
-        lines.append("Strides are coordinates here: each mode of B picks the mode of A that it steps along.")
-        return [*lines, "", f"Result: {_core.composition(a, b)}"]
-    digits = _flat(_core.coalesce(a))
-    lines.append(f"A as a function of an integer is {_modes(digits)}; the last mode goes on without end.")
-    for shape, stride in _flat(b):
-        lines += ["", f"Mode {shape}:{int(stride)} of B: {shape} steps of {int(stride)} through A"]
-        lines += _one_mode(digits, shape, int(stride))
-    return [*lines, "", _outcome(lambda: _core.composition(a, b))]
+        return [f"composition {a} o {_tiler(b)}", *_by_modes(steps, "o")]
+    b = Layout(b, 1) if isinstance(b, int) else b
+    lines = [f"composition {a} o {_tiler(b)}", "R(c) = A(B(c)), with the shape of B or a refinement of it."]
+    if b is None:
+        return [*lines, "_ keeps A."]
+    starts = [v for kind, v in steps if kind == "mode"]
+    by_integers = not any(isinstance(v["mode"].stride, _core.ScaledBasis) for v in starts)
+    if by_integers and starts:
+        lines += [
+            "",
+            f"A as a function of an integer is {_modes(starts[0]['digits'])}; the last mode goes on without end.",
+        ]
+    before = ""
+    for kind, v in steps:
+        if kind == "mode":
+            lines += ["", _start(v["mode"], v["digits"])]
+        elif kind == "check":
+            lines += ["", "The modes of B may carry into one another: A(B(c)) is evaluated and compared."]
+        elif kind != "together":
+            lines.append(f"  {_composition_step(kind, v)}")
+        elif before not in {"stay", "scale"}:
+            lines.append(f"  together {_modes(v['result'])}")
+        before = kind
+    return lines
 
 
-def _one_mode(digits: list[tuple[int, Any]], shape: int, stride: int) -> list[str]:
-    if stride == 0:
-        return [f"  a stride of 0 stays where it is: {shape}:0"]
-    if len(digits) == 1:
-        return [f"  A has one mode: {shape}:{stride} * {int(digits[0][1])} = {shape}:{stride * int(digits[0][1])}"]
-    lines: list[str] = []
-    rest_shape, rest_stride = shape, stride
-    pieces: list[tuple[int, Any]] = []
-    for extent, step in digits[:-1]:
-        size, sign = abs(rest_stride), -1 if rest_stride < 0 else 1
-        if size >= extent:
-            if size % extent:
-                return [
-                    *lines,
-                    f"  {size} is no multiple of the extent {extent} of A's mode {extent}:{int(step)}: A does not divide",
-                ]
-            lines.append(
-                f"  {extent}:{int(step)} is stepped over: {size} / {extent} = {size // extent} steps of the next mode"
-            )
-            rest_stride = sign * (size // extent)
-            continue
-        fit = -(-extent // size)
-        taken = min(fit, rest_shape)
-        if rest_shape % taken:
-            return [
-                *lines,
-                f"  {rest_shape} steps of {size} do not fill A's mode {extent}:{int(step)}, {fit} fit: A does not divide",
-            ]
-        if taken > 1:
-            pieces.append((taken, rest_stride * int(step)))
-            lines.append(
-                f"  {extent}:{int(step)} takes {taken} of the {rest_shape} steps: {taken}:{rest_stride} * {int(step)} = {_mode(pieces[-1])}"
-            )
-        rest_shape //= taken
-        rest_stride = sign
-    step = int(digits[-1][1])
-    if rest_shape > 1 or not pieces:
-        pieces.append((rest_shape, rest_stride * step))
-        lines.append(
-            f"  the last mode takes the other {rest_shape}: {rest_shape}:{rest_stride} * {step} = {_mode(pieces[-1])}"
-        )
-    return [*lines, f"  together {_modes(pieces)}"]
+def _start(mode: Layout, digits: Layout) -> str:
+    through = f"Mode {_mode(mode)} of B: {_plain(mode.shape)} steps of"
+    if not isinstance(mode.stride, _core.ScaledBasis):
+        return f"{through} {_plain(mode.stride)} through A"
+    modes = mode.stride.modes
+    which = modes[0] if len(modes) == 1 else _tiler(modes)
+    return f"{through} {_plain(mode.stride.value)} through A's mode {which}, {_modes(digits)}"
 
 
-def _outcome(compute: Callable[[], Any]) -> str:
-    try:
-        return f"Result: {compute()}"
-    except LayoutError as error:
-        return f"No result. {error}"
+def _composition_step(kind: str, v: dict[str, Any]) -> str:
+    result = _mode(v["result"]) if "result" in v else ""
+    if kind == "stay":
+        return f"a stride of 0 stays where it is: {result}"
+    step = _plain(v["step"])
+    if kind == "scale":
+        return f"A has one mode: {_plain(v['result'].shape)}:{step} * {_plain(v['by'])} = {result}"
+    if kind == "last":
+        extent = _plain(v["result"].shape)
+        return f"the last mode takes the other {extent}: {extent}:{step} * {_plain(v['by'])} = {result}"
+    digit, size = v["digit"], abs(int(v["step"]))
+    extent = _plain(digit.shape)
+    if kind == "over":
+        return f"{_mode(digit)} is stepped over: {size} / {extent} = {abs(int(v['left']))} steps of the next mode"
+    if kind == "take":
+        taken = _plain(v["result"].shape)
+        return f"{_mode(digit)} takes {taken} of the {_plain(v['of'])} steps: {taken}:{step} * {_plain(digit.stride)} = {result}"
+    if kind == "no multiple":
+        return f"{size} is no multiple of the extent {extent} of A's mode {_mode(digit)}: A does not divide"
+    return f"{_plain(v['of'])} steps of {size} do not fill A's mode {_mode(digit)}, {_plain(v['fit'])} fit: A does not divide"
 
 
 # ---- complement
 
 
-def _complement(layout: Layout, cotarget: Any = None) -> list[str]:
-    layout = Layout(layout)
-    filtered = _core.filter(layout)
-    target = _core.cosize(filtered) if cotarget is None else _core.size(cotarget)
+def _complement(layout: Layout, target: Any, steps: list[Step], result: Any) -> list[str]:
+    filtered = next(v["layout"] for kind, v in steps if kind == "filtered")
+    inside = _plain(_core.cosize(filtered) if target is None else _core.shape(target))
     lines = [
-        f"complement of {layout} in {int(target)}",
+        f"complement of {layout} in {inside}",
         "What the layout misses: ordered, and disjoint from it but for 0.",
         "",
         f"Without zero strides and extents of 1, coalesced: {filtered}",
         "In ascending order of the strides:",
     ]
-    pairs = sorted(((s, int(d)) for s, d in _flat(filtered)), key=lambda p: p[1])
-    if len(pairs) == 1 and pairs[0][1] == 0:
-        return [
-            *lines,
-            f"  there is nothing but 0, so everything is missed: {int(target)}:1",
-            "",
-            f"Result: {_core.complement(layout, target)}",
-        ]
-    reached = 1
-    gaps = []
-    for extent, stride in pairs:
-        gap = stride // reached
-        if gap == 0 or stride < 0:
-            lines.append(f"  {extent}:{stride} starts inside the {reached} that are covered so far")
-            return [*lines, "", _outcome(lambda: _core.complement(layout, target))]
-        gaps.append((gap, reached))
-        missed = (
-            f"{gap} steps of {reached} fit below {stride}: {gap}:{reached}" if gap > 1 else f"no gap below {stride}"
-        )
-        lines.append(f"  {extent}:{stride} covers up to {extent * stride}; {missed}")
-        reached = extent * stride
-    rest = -(-int(target) // reached)
-    lines.append(f"  above: {int(target)} / {reached}, rounded up, is {rest}: {rest}:{reached}")
-    return [
-        *lines,
-        "",
-        f"Result: {_core.complement(layout, target)}, coalesced from {_modes([*gaps, (rest, reached)])}",
-    ]
+    for kind, v in steps:
+        if kind == "nothing":
+            lines.append(
+                f"  there is nothing but 0, so everything is missed: {_plain(v['result'].shape)}:{_plain(v['result'].stride)}"
+            )
+        elif kind == "negative":
+            lines.append(f"  {_mode(v['mode'])} goes below 0")
+        elif kind == "interleave":
+            lines.append(f"  {_mode(v['mode'])} starts inside the {_plain(v['reached'])} that are covered so far")
+        elif kind == "gap":
+            lines.append(f"  {_mode(v['mode'])} covers up to {_plain(v['reached'])}; {_gap(v['mode'], v['result'])}")
+        elif kind == "above":
+            rest, reached = _plain(v["rest"]), _plain(v["reached"])
+            mode = "" if isinstance(v["rest"], tuple) else f": {rest}:{reached}"
+            how = "rounded up mode by mode" if isinstance(v["target"], tuple) else "rounded up"
+            lines.append(f"  above: {_plain(v['target'])} / {reached}, {how}, is {rest}{mode}")
+    return lines
+
+
+def _gap(mode: Layout, gap: Layout) -> str:
+    stride, steps, below = int(mode.stride), int(gap.shape), int(gap.stride)
+    end = steps * below
+    if end < stride:
+        left_out = str(end) if end + 1 == stride else f"{end} to {stride - 1}"
+        return f"{_count(steps, 'whole step')} of {below} below {stride}: {_mode(gap)}, which leaves out {left_out}"
+    return f"{steps} steps of {below} fit below {stride}: {_mode(gap)}" if steps > 1 else f"no gap below {stride}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 # ---- divide and product
 
 
-def _logical_divide(layout: Layout, tiler: Any) -> list[str]:
-    layout = Layout(layout)
-    lines = [f"logical_divide {layout} by {_core.print_tiler(tiler)}"]
+def _logical_divide(layout: Layout, tiler: Any, steps: list[Step], result: Any) -> list[str]:
+    lines = [f"logical_divide {layout} by {_tiler(tiler)}"]
     if isinstance(tiler, tuple):
-        lines.append("A tuple acts by modes:")
-        for i, t in enumerate(tiler):
-            what = (
-                f"_ keeps {layout[i]}"
-                if t is None
-                else f"{layout[i]} by {_core.print_tiler(t)} = {_core.logical_divide(layout[i], t)}"
-            )
-            lines.append(f"  mode {i}: {what}")
-        return [*lines, "", f"Result: {_core.logical_divide(layout, tiler)}"]
-    tile = tiler if isinstance(tiler, Layout) else Layout(tiler)
-    rest = _core.complement(tile, _core.coalesce(layout).shape)
-    both = _core.make_layout(tile, rest)
-    return [
-        *lines,
-        "A o (B, B*): the tile first, then where the tiles are.",
-        "",
-        f"  B  = {tile}: the elements of a tile",
-        f"  B* = complement of B in {_core.print_tiler(_core.size(layout))} = {rest}: the tiles",
-        f"  (B, B*) = {both}",
-        f"  A o (B, B*): mode by mode A o B = {_core.composition(layout, tile)}",
-        "",
-        _outcome(lambda: _core.logical_divide(layout, tiler)),
-    ]
+        return [*lines, *_by_modes(steps, "by")]
+    lines.append("A o (B, B*): the tile first, then where the tiles are.")
+    for _, v in steps:
+        lines += [
+            "",
+            f"  B  = {v['tile']}: the elements of a tile",
+            f"  B* = complement of B in {_plain(v['target'])} = {v['rest']}: the tiles",
+            f"  (B, B*) = {v['both']}",
+        ]
+        if result is not None:
+            lines.append(f"  A o (B, B*), mode by mode: A o B = {result[0]}, A o B* = {result[1]}")
+    return lines
 
 
-def _logical_product(block: Layout, tiler: Any) -> list[str]:
-    block = Layout(block)
-    lines = [f"logical_product of {block} with {_core.print_tiler(tiler)}"]
+def _logical_product(block: Layout, tiler: Any, steps: list[Step], result: Any) -> list[str]:
+    lines = [f"logical_product of {block} with {_tiler(tiler)}"]
     if isinstance(tiler, tuple):
-        lines.append("A tuple acts by modes:")
-        for i, t in enumerate(tiler):
-            what = (
-                f"_ keeps {block[i]}"
-                if t is None
-                else f"{block[i]} with {_core.print_tiler(t)} = {_core.logical_product(block[i], t)}"
-            )
-            lines.append(f"  mode {i}: {what}")
-        return [*lines, "", f"Result: {_core.logical_product(block, tiler)}"]
-    tile = tiler if isinstance(tiler, Layout) else Layout(tiler)
-    reach = int(block.size) * int(tile.cosize)
-    free = _core.complement(block, reach)
-    return [
-        *lines,
-        "(A, A* o B): the block first, then its copies, in the order that B says.",
-        "",
-        f"  copies need room for size(A) * cosize(B) = {block.size} * {tile.cosize} = {reach}",
-        f"  A* = complement of A in {reach} = {free}: where copies can start",
-        f"  A* o B = {_core.composition(free, tile)}",
-        "",
-        _outcome(lambda: _core.logical_product(block, tiler)),
-    ]
+        return [*lines, *_by_modes(steps, "with")]
+    lines += ["(A, A* o B): the block first, then its copies, in the order that B says.", ""]
+    for kind, v in steps:
+        if kind == "copies":
+            lines.append(f"  A* o B = {v['result']}")
+        else:
+            size, cosize, reach = _plain(v["size"]), _plain(v["cosize"]), _plain(v["reach"])
+            lines += [
+                f"  copies need room for size(A) * cosize(B) = {size} * {cosize} = {reach}",
+                f"  A* = complement of A in {reach} = {v['free']}: where copies can start",
+            ]
+    return lines
 
 
-_STEPS: dict[str, tuple[int, int, Callable[..., list[str]]]] = {
+_OPERATIONS: dict[str, tuple[int, int, Callable[[Layout, Any, list[Step], Any], list[str]]]] = {
     "coalesce": (1, 1, _coalesce),
     "composition": (2, 2, _composition),
     "complement": (1, 2, _complement),

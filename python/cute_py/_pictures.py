@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any, TypeAlias
@@ -27,6 +27,7 @@ _MAX_COLUMNS = 160
 _MAX_CELLS = 16384
 _MAX_PANELS = 64
 _MAX_VALUES = 1 << 22
+_MAX_MODES = 256
 _BANKS = 32
 _WORD_BITS = 32
 _WARP = 32
@@ -37,42 +38,69 @@ Cells: TypeAlias = tuple[tuple[Cell, ...], ...]
 # ---- Layouts
 
 
-def picture_of_layout(layout: Layout | ComposedLayout, *, title: str | None = None, bank: int | None = None) -> Picture:
+def picture_of_layout(
+    layout: Layout | ComposedLayout,
+    *,
+    title: str | None = None,
+    bank: int | None = None,
+    place: Callable[[Any], Any] | None = None,
+    element: Callable[[Any], Any] | None = None,
+) -> Picture:
     """Return the picture of a layout: rows are mode 0, columns mode 1, further modes make panels; each cell shows its index.
 
     A layout of rank 1 is one row. ``bank``, the size of an element in bits, adds the bank of shared memory to the facts, and
     colours by it: elements of one colour are in the same four banks.
 
-    Raises LayoutError for a size that is not positive, and for banks of a layout whose values are coordinates.
+    Of a tensor, ``place`` makes of what the layout gives the index or the coordinate that the tensor has there, and ``element``
+    of an index what lies in memory, None outside of it. Then cells show elements, and the index is among their facts.
+
+    Raises LayoutError for a size that is not positive, for banks of a layout whose values are coordinates, and for more than 256
+    modes.
     """
-    gives_coordinates = isinstance(layout(0), tuple)
+    modes = _core.rank(_core.flatten(layout))
+    if modes > _MAX_MODES:
+        raise LayoutError(
+            f"picture: {modes} modes; {_MAX_MODES} at most can be drawn; next: coalesce or slice the layout"
+        )
+    place = place or (lambda index: index)
+    gives_coordinates = isinstance(place(layout(0)), tuple)
     if bank is not None and (bank < 1 or gives_coordinates):
         raise LayoutError(f"picture: {layout} has no banks of elements of {bank} bits")
     one_row = layout.rank == 1
-    extents = [int(_core.size(layout, mode)) for mode in range(layout.rank)]
-    rows, columns, *rest = [1, *extents] if one_row else extents
+    extents = tuple(int(_core.size(layout, mode)) for mode in range(layout.rank))
+    rows, columns, *rest = (1, *extents) if one_row else extents
     shown_rows, shown_columns = min(rows, _MAX_ROWS), min(columns, _MAX_COLUMNS)
     panels_in_all = prod(rest)
     shown_panels = min(panels_in_all, _MAX_PANELS, _MAX_CELLS // (shown_rows * shown_columns))
     panels_in_line = max(1, _MAX_COLUMNS // 2 // (shown_columns + 2))
 
+    def cell(*flat: int) -> Cell:
+        position = _core.crd2idx(flat, extents)
+        facts = (
+            ("coordinate", _core.print_tiler(_core.idx2crd(position, layout.shape))),
+            ("1-D coordinate", str(position)),
+        )
+        return _value_cell(place(layout(position)), facts, bank, element)
+
     panels = []
     for number in range(shown_panels):
         above = _as_tuple(_core.idx2crd(number, tuple(rest))) if rest else ()
         cells = tuple(
-            tuple(_index_cell(layout, (c,) if one_row else (r, c, *above), bank) for c in range(shown_columns))
-            for r in range(shown_rows)
+            tuple(cell(c) if one_row else cell(r, c, *above) for c in range(shown_columns)) for r in range(shown_rows)
         )
         panel_title = _core.print_tiler((None, None, *above)) if rest else ""
         row_labels = () if one_row else _numbers(shown_rows)
-        place = divmod(number, panels_in_line)
-        panels.append(Panel(panel_title, cells, row_labels, _numbers(shown_columns), *place))
+        track = divmod(number, panels_in_line)
+        panels.append(Panel(panel_title, cells, row_labels, _numbers(shown_columns), *track))
 
     value = "coordinate" if gives_coordinates else "index"
+    what = f"the {value} that the layout gives" if element is None else "the element in memory"
     colour = (
         "the sum of its elements mod 8" if gives_coordinates else "the index mod 8" if bank is None else "the bank / 4"
     )
-    legend = [f"A cell shows the {value} that the layout gives; the colour is {colour}."]
+    legend = [f"A cell shows {what}; the colour is {colour}."]
+    if any(cell.colour is None for panel in panels for row in panel.cells for cell in row):
+        legend.append("White: outside of the array.")
     if not one_row:
         legend.append("Rows are 1-D coordinates in mode 0, columns in mode 1.")
     if bank is not None:
@@ -86,21 +114,29 @@ def picture_of_layout(layout: Layout | ComposedLayout, *, title: str | None = No
     return Picture(str(layout) if title is None else title, tuple(panels), note, tuple(legend), highlight)
 
 
-def _index_cell(layout: Layout | ComposedLayout, flat: tuple[int, ...], bank: int | None) -> Cell:
-    """Return the cell at a coordinate of one integer for each mode."""
-    extents = tuple(_core.size(layout, mode) for mode in range(layout.rank))
-    position = _core.crd2idx(flat, extents)
-    index = layout(position)
-    text = _core.print_tiler(index)
-    facts = [
-        ("coordinate", _core.print_tiler(_core.idx2crd(position, layout.shape))),
-        ("1-D coordinate", str(position)),
-        ("index", text),
-    ]
+def _value_cell(
+    value: Any, facts: tuple[tuple[str, str], ...], bank: int | None, element: Callable[[Any], Any] | None
+) -> Cell:
+    """Return the cell of an index or a coordinate."""
+    text = _core.print_tiler(value)
+    facts = (*facts, ("index", text))
+    if element is not None:
+        item = element(value)
+        if item is None:
+            return Cell("", None, (*facts, ("element", "outside of the array")))
+        return Cell(_short(item), value, (*facts, ("element", str(item))))
     if bank is None:
-        return Cell(text, _sum_of_leaves(index), tuple(facts))
-    number = index * bank // _WORD_BITS % _BANKS
+        return Cell(text, _sum_of_leaves(value), facts)
+    number = value * bank // _WORD_BITS % _BANKS
     return Cell(text, number // 4, (*facts, ("bank", str(number))))
+
+
+def _short(item: Any) -> str:
+    """Return an element in the few characters that a cell has."""
+    try:
+        return f"{item:.4g}" if isinstance(item.item(), (float, complex)) else str(item)
+    except (AttributeError, TypeError, ValueError):
+        return str(item)
 
 
 def _sum_of_leaves(value: Any) -> int:
@@ -116,15 +152,19 @@ class _Operand:
 
     tile: tuple[int, ...]
     holders: dict[int, list[tuple[int, int]]]
+    logical: dict[int, int] | None = None  # thread of the warp -> number in the layout, where the two differ
 
     @staticmethod
-    def of(tile_shape: Any, layout_tv: Layout) -> _Operand:
+    def of(tile_shape: Any, layout_tv: Layout, thr_id: Layout | None = None) -> _Operand:
         threads = int(_core.size(layout_tv, 0))
         holders: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        lanes = list(range(threads)) if thr_id is None else [int(thr_id(t)) for t in range(threads)]
         for i, index in enumerate(_values(layout_tv)):
-            holders[index].append((i % threads, i // threads))
+            holders[index].append((lanes[i % threads], i // threads))
         return _Operand(
-            tuple(int(_core.size(mode)) for mode in _as_tuple(tile_shape)), {i: sorted(h) for i, h in holders.items()}
+            tuple(int(_core.size(mode)) for mode in _as_tuple(tile_shape)),
+            {i: sorted(h) for i, h in holders.items()},
+            None if lanes == list(range(threads)) else {lane: t for t, lane in enumerate(lanes)},
         )
 
     @property
@@ -147,6 +187,8 @@ class _Operand:
         if not held:
             return Cell("", None, tuple(facts))
         facts.append(("thread", _listed(t for t, _ in held)))
+        if self.logical is not None:
+            facts.append(("logical thread", _listed(self.logical[t] for t, _ in held)))
         facts.append(("warp", _listed(t // _WARP for t, _ in held)))
         facts.append(("value", _listed(v for _, v in held)))
         if len(held) != len({t for t, _ in held}) * len({v for _, v in held}):
@@ -161,6 +203,10 @@ class _Operand:
 
 def _holder_legend(operands: Sequence[_Operand]) -> tuple[str, ...]:
     legend = ["Tt over Vv: thread t holds the element as its value v; the colour is t mod 8."]
+    if any(operand.logical is not None for operand in operands):
+        legend.append(
+            "Threads are those of the warp: ThrID of the number in the layout, which is the fact logical thread."
+        )
     if any(len(held) > 1 for operand in operands for held in operand.holders.values()):
         legend.append("T0+: thread 0 is the lowest of several holders, all of which the cell's facts list.")
     if any(not operand.holders.keys() >= set(range(prod(operand.tile))) for operand in operands):
@@ -189,12 +235,21 @@ def picture_of_tv(title: str, tile_shape: Any, layout_tv: Layout) -> Picture:
 
 
 def picture_of_mma(
-    title: str, shape_mnk: tuple[Any, Any, Any], layout_a_tv: Layout, layout_b_tv: Layout, layout_c_tv: Layout
+    title: str,
+    shape_mnk: tuple[Any, Any, Any],
+    layout_a_tv: Layout,
+    layout_b_tv: Layout,
+    layout_c_tv: Layout,
+    thr_id: Layout | None = None,
 ) -> Picture:
-    """Return the picture of an MMA: C at the lower right, A (M,K) to its left, and B above it as (K,N)."""
+    """Return the picture of an MMA: C at the lower right, A (M,K) to its left, and B above it as (K,N).
+
+    ``thr_id`` gives the thread of the warp for each thread of the layouts, where these are an atom's.
+    """
     m, n, k = (int(_core.size(mode)) for mode in shape_mnk)
     a, b, c = (
-        _Operand.of(tile, tv) for tile, tv in (((m, k), layout_a_tv), ((n, k), layout_b_tv), ((m, n), layout_c_tv))
+        _Operand.of(tile, tv, thr_id)
+        for tile, tv in (((m, k), layout_a_tv), ((n, k), layout_b_tv), ((m, n), layout_c_tv))
     )
     shown_m, shown_k = min(m, _MAX_ROWS), min(k, _MAX_ROWS)
     shown_n = min(n, _MAX_COLUMNS, (_MAX_CELLS - shown_m * shown_k) // (shown_m + shown_k))

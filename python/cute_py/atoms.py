@@ -75,7 +75,7 @@ def value_type(value: Any) -> ValueType:
         if value is None:  # NumPy's default type
             raise TypeError
         name = np.dtype(value).name
-    except TypeError:
+    except (TypeError, ValueError, SyntaxError):  # NumPy reads some text as Python
         raise OperandError(
             f"value_type: {value!r} is no element type; known are {', '.join(_BITS)} and NumPy's dtypes"
         ) from None
@@ -149,7 +149,13 @@ class MMAAtom(Drawable):
         from cute_py._pictures import picture_of_mma
 
         m, n, k = self.shape_mnk
-        return picture_of_mma(self.name, (m, n, k), self.layout_a_tv, self.layout_b_tv, self.layout_c_tv)
+        layouts = (self.layout_a_tv, self.layout_b_tv, self.layout_c_tv)
+        return picture_of_mma(f"{self.name}{_id_text(self.thr_id)}", (m, n, k), *layouts, self.thr_id)
+
+
+def _id_text(thr_id: Layout) -> str:
+    """Return the thread layout for a title, where it is not just a count."""
+    return "" if [thr_id(t) for t in range(thr_id.size)] == list(range(thr_id.size)) else f", ThrID {thr_id}"
 
 
 @dataclass(frozen=True)

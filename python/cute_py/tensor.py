@@ -33,54 +33,92 @@ __all__ = [
 ]
 
 _ENUMERATED = 1 << 20  # a composed layout up to this size is checked index by index
+_MOST_ELEMENTS = 1 << 28  # are copied or assigned at once
+_MOST_INDICES = 1 << 24  # are listed, where the layout is none that NumPy steps through
+_NUMPY_MODES = 64  # the most axes of an array
 
 Coord = Any  # an integer, None, or a tuple of coordinates
 
 
 class Memory:
-    """Elements of an array, counted from its first one. Nothing is copied; the array is kept alive."""
+    """Elements of an array, counted from its first one. Nothing is copied; the array is kept alive.
+
+    A copy of it (`copy.deepcopy`, pickle) has a copy of all memory from the lowest element to the highest.
+    """
 
     def __init__(self, array: np.ndarray[Any, Any], source: Any) -> None:
         item = array.itemsize
         if item == 0:
             raise OperandError(f"tensor: the elements of an array of {array.dtype} have no bytes")
+        if array.dtype.hasobject:
+            raise OperandError(
+                f"tensor: an array of {array.dtype} holds Python objects; next: give an array of numbers, such as x.astype(float)"
+            )
         if any(stride % item for stride in array.strides):
             raise OperandError(f"tensor: the strides {array.strides} of the array are no multiples of its {item} bytes")
         self.source = source
         self.dtype = array.dtype
         self.writeable = array.flags.writeable
-        self.layout = _layout_of_array(array.shape, tuple(s // item for s in array.strides))
-        whole = array if array.ndim else array.reshape(1)
-        self._first = whole[tuple(slice(0, 1) for _ in whole.shape)]
-        reach = [(extent - 1) * (stride // item) for extent, stride in zip(array.shape, array.strides, strict=True)]
+        # The array and no view of it: the garbage collector sees through what refers back to it, but not through views.
+        self._array = array
+        strides = tuple(s // item for s in array.strides)
+        self.layout = _layout_of_array(array.shape, strides)
+        reach = [(extent - 1) * stride for extent, stride in zip(array.shape, strides, strict=True)]
         self.low = sum(r for r in reach if r < 0)
         self.high = sum(r for r in reach if r > 0)
 
+    def line(self) -> np.ndarray[Any, Any]:
+        """Return all elements from the lowest to the highest as one axis."""
+        whole = self._array if self._array.ndim else self._array.reshape(1)
+        lowest = whole[tuple(slice(None, None, -1 if stride < 0 else 1) for stride in whole.strides)]
+        return np.lib.stride_tricks.as_strided(
+            lowest, (self.high - self.low + 1,), (self.dtype.itemsize,), writeable=self.writeable
+        )
+
     def element(self, index: int) -> np.ndarray[Any, Any]:
-        """Return a view of one element."""
-        return self.view(index, (), ())
+        """Return a view of one element. The caller has checked that it is one."""
+        return self.line()[index - self.low : index - self.low + 1].reshape(())
 
     def view(self, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray[Any, Any]:
         """Return a view that starts at an element. The caller has checked that it stays inside."""
         item = self.dtype.itemsize
-        step = item if offset >= 0 else -item
-        line = np.lib.stride_tricks.as_strided(self._first, (abs(offset) + 1,), (step,), writeable=self.writeable)
         return np.lib.stride_tricks.as_strided(
-            line[abs(offset) :], shape, tuple(s * item for s in strides), writeable=self.writeable
+            self.line()[offset - self.low :], shape, tuple(s * item for s in strides), writeable=self.writeable
         )
 
     @property
     def address(self) -> int:
-        return int(self._first.__array_interface__["data"][0])
+        return int(self._array.__array_interface__["data"][0])
 
-    def check(self, offset: int, layout: Layout | ComposedLayout) -> None:
+    def has(self, index: int) -> bool:
+        return bool(self.low <= index <= self.high)
+
+    def check(self, offset: int, layout: Layout | ComposedLayout, hint: str = "") -> None:
         """Raise unless all of the layout lies in the array."""
         low, high = _reach(layout)
         if offset + low < self.low or offset + high > self.high:
             raise LayoutError(
                 f"tensor: the layout {layout} reaches the elements {offset + low} to {offset + high} of an array that has "
-                f"{self.low} to {self.high}"
+                f"{self.low} to {self.high}{hint}"
             )
+
+    def __reduce__(self) -> Any:
+        shape = self._array.shape
+        strides = tuple(s // self.dtype.itemsize for s in self._array.strides)
+        return _copied_memory, (self.line().copy(), -self.low, shape, strides)
+
+
+def _copied_memory(line: np.ndarray[Any, Any], first: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Memory:
+    """Return memory of its own from a copied `Memory.line`."""
+    item = line.itemsize
+    reach = [(extent - 1) * stride for extent, stride in zip(shape, strides, strict=True)]
+    low, high = sum(min(r, 0) for r in reach), sum(max(r, 0) for r in reach)
+    if min(shape, default=1) < 1 or (first + low, first + high + 1) != (0, line.size) or line.strides != (item,):
+        raise OperandError(
+            f"tensor: {shape}:{strides} from element {first} is no layout of {line.size} copied elements"
+        )
+    array = np.lib.stride_tricks.as_strided(line[first:], shape, tuple(s * item for s in strides))
+    return Memory(array, array)
 
 
 class Tensor(Drawable):
@@ -89,6 +127,12 @@ class Tensor(Drawable):
     Made by `make_tensor` and `make_identity_tensor`. Calling it with a coordinate gives an element, with ``None`` somewhere in
     the coordinate a tensor of what is left open; indexing does the same and can assign. All functions of the layout algebra
     that keep the domain (`composition`, `logical_divide`, `zipped_divide`, `coalesce`, `group`, ...) take tensors.
+
+    A tensor may reach beyond its array, as the last tiles of a ragged matrix do. Reading or writing an element that the array
+    does not have raises LayoutError, and so does making an array of such a tensor; `elem_less` on coordinates tells beforehand.
+
+    ``copy.copy`` shares the memory. ``copy.deepcopy`` and pickle copy it, once for all tensors over it that are copied together;
+    the copy does not share it with a copy of the array.
     """
 
     __slots__ = ("_base", "_layout", "_memory")
@@ -140,9 +184,12 @@ class Tensor(Drawable):
 
     def with_layout(self, layout: Layout | ComposedLayout) -> Tensor:
         """Return the same memory, from the same first element, through another layout."""
-        if self._memory:
-            self._memory.check(self._base, layout)
+        if self._memory and isinstance(layout(0), tuple):
+            raise LayoutError(f"tensor: {layout} gives coordinates, an array needs indices; next: make_tensor(layout)")
         return Tensor(layout, self._memory, self._base)
+
+    def __reduce__(self) -> Any:
+        return Tensor, (self._layout, self._memory, self._base)
 
     # ---- Elements and slices
 
@@ -154,7 +201,7 @@ class Tensor(Drawable):
         if _is_open(coord):
             layout, offset = _core.slice_and_offset(coord, self.layout)
             return Tensor(layout, self._memory, _sum(self._base, offset))
-        where = _sum(self._base, self.layout(coord))
+        where = self._index(coord)
         return self._memory.element(where)[()] if self._memory else where
 
     def __setitem__(self, coord: Coord, value: Any) -> None:
@@ -162,19 +209,86 @@ class Tensor(Drawable):
             raise OperandError("tensor: coordinates and indices cannot be assigned")
         if not self._memory.writeable:
             raise OperandError("tensor: the array is read-only")
+        _check_coord(coord, self.layout.shape)
         if not _is_open(coord):
             self._memory.element(self._index(coord))[...] = value
             return
         part = self[coord]
         if isinstance(value, Tensor):
             copy(value, part)
-        else:
-            for i in range(part.size):
-                part._memory.element(part._index(i))[...] = value
+            return
+        scalar = np.empty((), self._memory.dtype)
+        scalar[...] = value  # one value, or NumPy's own error
+        part._scatter(scalar)
 
     def _index(self, coord: Coord) -> Any:
-        _check_coord(coord, self.layout.shape)
-        return _sum(self._base, self.layout(coord))
+        """Return the index, or the coordinate, at a coordinate that is in the shape. Raise if the array has no such element."""
+        where = _sum(self._base, self.layout(coord))
+        if self._memory and not self._memory.has(where):
+            raise LayoutError(
+                f"tensor: the coordinate {_core.print_tiler(coord)} of {self.layout} has the index {where}, the array has "
+                f"{self._memory.low} to {self._memory.high}; next: test a coordinate tensor, cut alike, with elem_less"
+            )
+        return where
+
+    # ---- All elements at once, in the order of coordinates
+
+    def _check_all(self) -> None:
+        if self._memory:
+            self._memory.check(
+                self._base,
+                self.layout,
+                "; next: read and write the elements that elem_less of a coordinate tensor allows",
+            )
+
+    def _check_count(self, most: int) -> None:
+        if self.size > most:
+            raise LayoutError(
+                f"tensor: {self.layout} has {self.size} elements, more than the {most} that are copied at once; "
+                "next: copy it in tiles"
+            )
+
+    def _strided(self) -> np.ndarray[Any, Any] | None:
+        """Return a view with an axis for each mode of the coalesced layout, if there are not too many. All is in the array."""
+        if not self._memory or isinstance(self.layout, ComposedLayout):
+            return None
+        modes = _core.coalesce(self.layout)
+        shape, stride = _as_tuple(modes.shape), _as_tuple(modes.stride)
+        if len(shape) > _NUMPY_MODES:
+            return None
+        return self._memory.view(self._base, tuple(map(int, shape)), tuple(map(int, stride)))
+
+    def _positions(self) -> np.ndarray[Any, Any]:
+        """Return where in the memory's line the elements are."""
+        assert self._memory is not None
+        self._check_count(_MOST_INDICES)
+        indices = np.frombuffer(_core.layout_indices(self.layout), np.int64)
+        positions: np.ndarray[Any, Any] = np.add(indices, self._base - self._memory.low)
+        return positions
+
+    def _gather(self) -> np.ndarray[Any, Any]:
+        """Return a copy of the elements, one axis."""
+        assert self._memory is not None
+        self._check_count(_MOST_ELEMENTS)
+        self._check_all()
+        strided = self._strided()
+        if strided is not None:
+            return strided.flatten(order="F")
+        gathered: np.ndarray[Any, Any] = self._memory.line()[self._positions()]
+        return gathered
+
+    def _scatter(self, values: np.ndarray[Any, Any]) -> None:
+        """Assign one value to all elements, or an array of one axis to each its own; the last one where elements coincide."""
+        assert self._memory is not None
+        self._check_count(_MOST_ELEMENTS)
+        self._check_all()
+        strided = self._strided()
+        if strided is not None and values.ndim == 0:
+            strided[...] = values
+        elif strided is not None and _is_compactable(strided.shape, strided.strides):
+            strided[...] = values.reshape(strided.shape, order="F")
+        else:
+            self._memory.line()[self._positions()] = values
 
     def __len__(self) -> int:
         return self.layout.rank
@@ -185,17 +299,25 @@ class Tensor(Drawable):
         """Return the tensor as a NumPy array with an axis for each mode.
 
         A view, whose changes are the tensor's, unless ``copy=True``. A mode that no single stride steps through cannot be an
-        axis of a view: LayoutError then, and ``flat_modes=True`` gives an axis to every nested mode instead.
+        axis of a view: LayoutError then, and ``flat_modes=True`` gives an axis to every nested mode instead. LayoutError also
+        for a tensor that reaches beyond its array.
         """
         layout = _core.flatten(self.layout) if flat_modes else self.layout
         shape = tuple(int(s) for s in _core.product_each(layout))
-        if copy or not self._memory:
-            values = [self._value(i) for i in range(self.size)]
-            if self._memory:
-                return np.array(values, self._memory.dtype).reshape(shape, order="F")
+        if len(shape) > _NUMPY_MODES:
+            raise LayoutError(
+                f"tensor.numpy: {len(shape)} modes, NumPy has {_NUMPY_MODES} axes at most; next: group(tensor, begin, end)"
+            )
+        if not self._memory:
+            self._check_count(_MOST_INDICES)
+            if not self._gives_coordinates:
+                return self._indices().reshape(shape, order="F")
             result = np.empty(self.size, object)
-            result[:] = values
-            return (result if isinstance(self._base, tuple) else result.astype(np.int64)).reshape(shape, order="F")
+            result[:] = [_sum(self._base, v) for v in _core.layout_values(self.layout, self.size)]
+            return result.reshape(shape, order="F")
+        if copy:
+            return self._gather().reshape(shape, order="F")
+        self._check_all()
         if isinstance(layout, ComposedLayout):
             raise LayoutError(f"tensor.numpy: {layout} is swizzled, no view has it; next: numpy(copy=True)")
         strides = []
@@ -209,9 +331,13 @@ class Tensor(Drawable):
             strides.append(int(mode.stride))
         return self._memory.view(self._base, shape, tuple(strides))
 
-    def _value(self, index: int) -> Any:
-        where = _sum(self._base, self.layout(index))
-        return self._memory.element(where)[()] if self._memory else where
+    @property
+    def _gives_coordinates(self) -> bool:
+        return isinstance(_sum(self._base, self.layout(0)), tuple)
+
+    def _indices(self) -> np.ndarray[Any, Any]:
+        indices: np.ndarray[Any, Any] = np.add(np.frombuffer(_core.layout_indices(self.layout), np.int64), self._base)
+        return indices
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         array = self.numpy(copy=bool(copy))
@@ -224,7 +350,17 @@ class Tensor(Drawable):
         return self.with_layout(self.layout.compose(*tilers))
 
     def _picture(self) -> Picture:
-        return picture_of_layout(self.layout, title=repr(self)[1:-1])
+        memory = self._memory
+
+        def element(index: int) -> Any:
+            return memory.element(index)[()] if memory and memory.has(index) else None
+
+        return picture_of_layout(
+            self.layout,
+            title=repr(self)[1:-1],
+            place=lambda value: _sum(self._base, value),
+            element=element if memory else None,
+        )
 
     def __str__(self) -> str:
         if self._memory:
@@ -343,9 +479,18 @@ def copy(source: Tensor, destination: Tensor) -> None:
             f"copy: the source {source.layout} has {source.size} elements, the destination {destination.layout} "
             f"{destination.size}"
         )
-    values = [source(i) for i in range(source.size)]
-    for i, value in enumerate(values):
-        destination[i] = value
+    if not destination._memory:
+        raise OperandError("copy: coordinates and indices cannot be assigned; next: make_tensor_like(x) has memory")
+    if not destination._memory.writeable:
+        raise OperandError("copy: the destination's array is read-only; next: copy into make_tensor_like(x)")
+    if source._memory:
+        values = source._gather()
+    elif source._gives_coordinates:
+        raise OperandError("copy: the source holds coordinates; next: assign them one by one")
+    else:
+        source._check_count(_MOST_INDICES)
+        values = source._indices()
+    destination._scatter(values)
 
 
 # ---- Helpers
@@ -397,10 +542,10 @@ def _reach(layout: Layout | ComposedLayout) -> tuple[int, int]:
     """Return the least and the greatest index of a layout, of a composed one as far as they can be told."""
     if isinstance(layout, ComposedLayout):
         if layout.size <= _ENUMERATED:
-            values = _core.layout_values(layout, layout.size)
-            if any(isinstance(v, tuple) for v in values):
+            if isinstance(layout(0), tuple):
                 raise LayoutError(f"tensor: {layout} gives coordinates, an array needs indices")
-            return min(values), max(values)
+            indices = np.frombuffer(_core.layout_indices(layout), np.int64)
+            return int(indices.min()), int(indices.max())
         if not isinstance(layout.outer, Swizzle):
             raise LayoutError(f"tensor: {layout} is too large to be checked against the array")
         low, high = _reach(layout.inner)
@@ -417,6 +562,20 @@ def _reach(layout: Layout | ComposedLayout) -> tuple[int, int]:
         last = (int(extent) - 1) * int(step)
         low, high = low + min(last, 0), high + max(last, 0)
     return low, high
+
+
+def _is_compactable(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Return whether no two elements of an array coincide, as far as its strides say so: each goes beyond those below it."""
+    reached = 0
+    for stride, extent in sorted((abs(stride), extent) for stride, extent in zip(strides, shape, strict=True)):
+        if extent > 1 and stride <= reached:
+            return False
+        reached += stride * (extent - 1)
+    return True
+
+
+def _as_tuple(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
 
 
 def _is_open(coord: Coord) -> bool:

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from cute_py import _core
 from cute_py._core import Layout
 from cute_py._drawing import Drawable, Picture
@@ -64,7 +66,7 @@ class TiledMMA(Drawable):
 
     @property
     def size(self) -> int:
-        """The number of threads."""
+        """The number of threads that hold something of their own, CuTe's ``size(mma)``."""
         return self.thr_layout_vmnk.size
 
     def permutation_mnk(self, mode: int) -> Any:
@@ -111,14 +113,25 @@ class TiledMMA(Drawable):
         return _core.zipped_divide(values, (None, threads))
 
     def get_slice(self, thread: int) -> ThrMMA:
-        """Return what one thread partitions operands with."""
-        try:
-            return ThrMMA(self, self.thr_layout_vmnk.get_flat_coord(thread))
-        except LayoutError:
+        """Return what one thread partitions operands with.
+
+        As in CuTe, a thread that `thr_layout_vmnk` leaves out holds what one that it has holds: with SM70's quad pair, whose
+        threads are 0 to 3 and 16 to 19, thread 4 is as thread 0.
+        """
+        threads = self.threads
+        if not isinstance(thread, (int, np.integer)) or isinstance(thread, bool) or not 0 <= thread < threads:
             raise LayoutError(
-                f"get_slice: there is no thread {thread!r}; the {self.size} of the tiled MMA are the indices of "
-                f"{self.thr_layout_vmnk}"
-            ) from None
+                f"get_slice: there is no thread {thread!r}; next: give one of the {threads} that {self.thr_layout_vmnk} lies in"
+            )
+        layout = self.thr_layout_vmnk
+        coord = _core.idx2crd(int(thread), layout.shape, layout.stride)
+        v, m, n, k = (_core.crd2idx(c, s) for c, s in zip(coord, layout.shape, strict=True))
+        return ThrMMA(self, (v, m, n, k))
+
+    @property
+    def threads(self) -> int:
+        """One more than the greatest thread that a tile is spread over: `size`, unless `thr_layout_vmnk` leaves threads out."""
+        return int(_core.size(self.layout_c_tv, 0))
 
     @cached_property
     def layout_a_tv(self) -> Layout:

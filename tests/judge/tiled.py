@@ -96,9 +96,12 @@ def mma_prints() -> list[Print]:
             statements.append((f"layout{operand}_TV", f"SHOW(mma.get_layout{operand}_TV());", str(tv)))
             frg = getattr(mma, f"thrfrg_{operand}")(tensor)
             statements.append((f"thrfrg_{operand}", f"SHOW(mma.thrfrg_{operand}({cpp(tensor)}));", str(frg)))
-            part = getattr(mma.get_slice(thread), f"partition_{operand}")(tensor)
-            call = f"mma.get_slice({thread}).partition_{operand}(t)"
-            statements.append((f"partition_{operand}", partition(call, tensor), part_text(part)))
+            # A quad pair leaves threads out, which CuTe gives what others hold.
+            for t in (thread, *((4, 9, 21) if name.startswith("SM70") else ())):
+                if t < mma.threads:
+                    part = getattr(mma.get_slice(t), f"partition_{operand}")(tensor)
+                    call = f"mma.get_slice({t}).partition_{operand}(t)"
+                    statements.append((f"partition_{operand} {t}", partition(call, tensor), part_text(part)))
         prints += [Print(f"{label} {what}", f"{made} {code}", text) for what, code, text in statements]
     return prints
 
