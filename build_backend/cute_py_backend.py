@@ -1,21 +1,21 @@
 """PEP 517 backend: scikit-build-core's, which asks for CUDA's wheels only where they are needed.
 
-With an nvcc on PATH the machine's own CUDA is used. Without one, the compiler comes from the package index. A build with
-CUTE_PY_CUDA=OFF compiles no GPU code and needs CUDA's headers alone.
+With an nvcc on PATH the machine's own CUDA is used. Without one, the compiler comes from the package index if GPU kernels
+are built; a build without them needs CUDA's headers alone. `gpu_kernels` decides, unless CMake's CUTE_PY_CUDA is given.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Mapping
 from typing import Any
 
+from gpu_kernels import decide
 from scikit_build_core import build as _skbuild
 from scikit_build_core.build import (  # noqa: F401
-    build_editable,
     build_sdist,
-    build_wheel,
     get_requires_for_build_sdist,
     prepare_metadata_for_build_editable,
     prepare_metadata_for_build_wheel,
@@ -35,13 +35,37 @@ def get_requires_for_build_editable(config_settings: Settings = None) -> list[st
     return [*_skbuild.get_requires_for_build_editable(config_settings), *_cuda_requirements(config_settings)]
 
 
+def build_wheel(folder: str, config_settings: Settings = None, metadata_directory: str | None = None) -> str:
+    name = _skbuild.build_wheel(folder, dict(config_settings or {}), metadata_directory)
+    _say_what_is_missing(config_settings)
+    return name
+
+
+def build_editable(folder: str, config_settings: Settings = None, metadata_directory: str | None = None) -> str:
+    name = _skbuild.build_editable(folder, dict(config_settings or {}), metadata_directory)
+    _say_what_is_missing(config_settings)
+    return name
+
+
+def _say_what_is_missing(config_settings: Settings) -> None:
+    cuda, reason = _decision(config_settings)
+    if not cuda:
+        print(
+            f"cute_py: built without GPU kernels, because {reason}; with them: CUTE_PY_CUDA=ON pip install .",
+            file=sys.stderr,
+        )
+
+
 def _cuda_requirements(config_settings: Settings) -> list[str]:
     if shutil.which("nvcc") or os.environ.get("CUDACXX"):
         return []
-    return [_HEADERS] if _cuda_is_off(config_settings) else [_COMPILER]
+    return [_COMPILER] if _decision(config_settings)[0] else [_HEADERS]
 
 
-def _cuda_is_off(config_settings: Settings) -> bool:
+def _decision(config_settings: Settings) -> tuple[bool, str]:
     settings = dict(config_settings or {})
-    value = settings.get("cmake.define.CUTE_PY_CUDA", settings.get("skbuild.cmake.define.CUTE_PY_CUDA", "ON"))
-    return str(value).upper() in {"OFF", "0", "NO", "FALSE", "N"}
+    value = settings.get("cmake.define.CUTE_PY_CUDA", settings.get("skbuild.cmake.define.CUTE_PY_CUDA"))
+    if value is not None:
+        return str(value).upper() not in {"OFF", "0", "NO", "FALSE", "N"}, f"CUTE_PY_CUDA={value} was asked for"
+    decision = decide(os.environ)
+    return decision.cuda, decision.reason

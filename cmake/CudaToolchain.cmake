@@ -1,6 +1,21 @@
 # Finds the CUDA headers and, with CUTE_PY_CUDA, the compiler: the one on PATH, or the one that the wheels
 # nvidia-cuda-nvcc, nvidia-nvvm, ... put into site-packages. Defines the target cuda_headers.
-option(CUTE_PY_CUDA "Build the GPU kernels. OFF needs no nvcc: the CPU engine and the emulator only" ON)
+#
+# CUTE_PY_CUDA says whether the GPU kernels are built; OFF needs no nvcc: the CPU engine and the emulator only. Not given,
+# the environment decides, or whether a GPU is visible: then the kernels are built for its architecture.
+if(NOT DEFINED CUTE_PY_CUDA)
+  execute_process(
+    COMMAND "${Python_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/build_backend/gpu_kernels.py"
+    OUTPUT_VARIABLE _decision
+    OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  string(REGEX MATCH "^(ON|OFF) ([^ ]+) (.*)$" _ "${_decision}")
+  set(CUTE_PY_CUDA ${CMAKE_MATCH_1})
+  set(_architectures "${CMAKE_MATCH_2}")
+  message(STATUS "GPU kernels: ${CUTE_PY_CUDA}, ${CMAKE_MATCH_3}")
+  if(NOT _architectures STREQUAL "-" AND NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
+    set(CMAKE_CUDA_ARCHITECTURES "${_architectures}")
+  endif()
+endif()
 
 # The wheels share one folder. PyTorch leaves folders of the same name with no compiler or headers in them, so the files
 # are what is looked for.
@@ -26,7 +41,7 @@ if(CUTE_PY_CUDA)
       set(CUDA_CUDART "${_cudart}" CACHE FILEPATH "")
     endif()
   endif()
-  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
     # Code for 8.0 and its minor revisions, for Hopper with its own instructions, and PTX for everything later.
     set(CMAKE_CUDA_ARCHITECTURES "80-real;80-virtual;90a-real" CACHE STRING "GPU architectures")
   endif()

@@ -113,20 +113,6 @@ with torch.cuda.stream(stream):
     subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
 
 
-def test_an_error_of_somebody_else_is_not_reported_as_ours(torch: Any) -> None:
-    import ctypes
-    import glob
-    import os
-
-    found = glob.glob(
-        os.path.join(os.path.dirname(torch.__file__), "..", "nvidia", "**", "libcudart.so*"), recursive=True
-    )
-    runtime = ctypes.CDLL(found[0] if found else "libcudart.so")
-    runtime.cudaSetDevice(12345)  # fails, and leaves its error behind
-    A = torch.ones(64, 64, device="cuda")
-    assert (cute_py.gemm(A, A) == 64).all()
-
-
 STAGED = {
     "dense": lambda x: x,
     "transposed": lambda x: np.asfortranarray(x),
@@ -146,7 +132,8 @@ def test_host_arrays_are_copied_there_and_back(rng: np.random.Generator, layout:
         frame = np.full((2 * m + 1, n + 1), np.nan, dtype)
         C = frame[1::2, 1:]
         C[...] = 1
-        expected = (A.astype(np.complex128) @ B.astype(np.complex128).T + 1).astype(dtype)
+        wide = np.result_type(dtype, np.float64)
+        expected = (A.astype(wide) @ B.astype(wide).T + 1).astype(dtype)
         assert cute_py.gemm(A, B, C, beta=1, device="cuda") is C
         np.testing.assert_array_equal(C, expected)
         assert np.isnan(frame[::2]).all()

@@ -84,7 +84,9 @@ Location choose_location(std::string_view kernel_name, std::string_view device, 
   auto const ordinal = cuda_ordinal(device);
 
   if (a.on_cuda()) {
-    if (!runtime::built_with_cuda()) {
+    if (runtime::built_with_cuda()) {
+      device_info(a.device_id());  // there is such a GPU
+    } else {
       throw UnsupportedProblemError("the arrays are on a GPU, and this build of cute_py has no GPU kernels" +
                                     product.operands_text() +
                                     "\n  next: build cute_py with them: CUTE_PY_CUDA=ON pip install .");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <type_traits>
 
 #include "runtime/cuda.hpp"
 #include "runtime/transfer.hpp"
@@ -46,8 +47,8 @@ StagedArray::~StagedArray() {
   if (allocated_) runtime::release_of(ordinal_, device_.data);
 }
 
-// Calls copy(host, at, length) for the elements from `first` on, as the device counts them, in runs that follow one
-// another on the host, too: `host` is the offset of a run there, `at` its number among the elements asked for.
+// Calls copy(host, at, length) for the elements from `first` on, as the device counts them, in runs along the first mode:
+// `host` is the offset of a run on the host, `at` its number among the elements asked for.
 template <class Copy>
 void StagedArray::for_each_run(std::int64_t first, std::int64_t count, Copy const& copy) const {
   std::vector<std::int64_t> digit(modes_.size());
@@ -57,9 +58,8 @@ void StagedArray::for_each_run(std::int64_t first, std::int64_t count, Copy cons
     first /= modes_[i].extent;
     host += digit[i] * modes_[i].host;
   }
-  bool const has_runs = !modes_.empty() && modes_[0].host == 1;
   for (std::int64_t at = 0; at < count;) {
-    auto const length = has_runs ? std::min(modes_[0].extent - digit[0], count - at) : 1;
+    auto const length = modes_.empty() ? 1 : std::min(modes_[0].extent - digit[0], count - at);
     copy(host, at, length);
     at += length;
     if (modes_.empty()) return;
@@ -73,6 +73,23 @@ void StagedArray::for_each_run(std::int64_t first, std::int64_t count, Copy cons
   }
 }
 
+// Calls work with the bytes of an element as a constant, so that copying one is an instruction and no call.
+template <class Work>
+void with_size(int bytes, Work const& work) {
+  switch (bytes) {
+    case 1:
+      return work(std::integral_constant<std::int64_t, 1>());
+    case 2:
+      return work(std::integral_constant<std::int64_t, 2>());
+    case 4:
+      return work(std::integral_constant<std::int64_t, 4>());
+    case 8:
+      return work(std::integral_constant<std::int64_t, 8>());
+    default:
+      return work(std::integral_constant<std::int64_t, 16>());
+  }
+}
+
 void StagedArray::copy_in(bool wanted, int threads) {
   auto const size = bytes_of(host_.type);
   device_.data = runtime::allocate_on(nullptr, static_cast<std::size_t>(elements_ * size));
@@ -80,9 +97,18 @@ void StagedArray::copy_in(bool wanted, int threads) {
   runtime::synchronize(nullptr);  // the streams that carry the elements must not be ahead of the allocation
   if (!wanted) return;
   auto const* const source = static_cast<char const*>(host_.data);
+  auto const step = modes_.empty() ? 1 : modes_[0].host;
   runtime::send(device_.data, elements_, size, threads, [&](void* to, std::int64_t first, std::int64_t count) {
-    for_each_run(first, count, [&](std::int64_t host, std::int64_t at, std::int64_t length) {
-      std::memcpy(static_cast<char*>(to) + at * size, source + host * size, static_cast<std::size_t>(length * size));
+    with_size(size, [&](auto bytes) {
+      for_each_run(first, count, [&](std::int64_t host, std::int64_t at, std::int64_t length) {
+        auto* const out = static_cast<char*>(to) + at * bytes;
+        auto const* const in = source + host * bytes;
+        if (step == 1) {
+          std::memcpy(out, in, static_cast<std::size_t>(length * bytes));
+        } else {
+          for (std::int64_t i = 0; i < length; ++i) std::memcpy(out + i * bytes, in + i * step * bytes, bytes);
+        }
+      });
     });
   });
 }
@@ -90,10 +116,18 @@ void StagedArray::copy_in(bool wanted, int threads) {
 void StagedArray::copy_back(int threads) const {
   auto const size = bytes_of(host_.type);
   auto* const target = static_cast<char*>(host_.data);
+  auto const step = modes_.empty() ? 1 : modes_[0].host;
   runtime::fetch(device_.data, elements_, size, threads, [&](void const* from, std::int64_t first, std::int64_t count) {
-    for_each_run(first, count, [&](std::int64_t host, std::int64_t at, std::int64_t length) {
-      std::memcpy(target + host * size, static_cast<char const*>(from) + at * size,
-                  static_cast<std::size_t>(length * size));
+    with_size(size, [&](auto bytes) {
+      for_each_run(first, count, [&](std::int64_t host, std::int64_t at, std::int64_t length) {
+        auto* const out = target + host * bytes;
+        auto const* const in = static_cast<char const*>(from) + at * bytes;
+        if (step == 1) {
+          std::memcpy(out, in, static_cast<std::size_t>(length * bytes));
+        } else {
+          for (std::int64_t i = 0; i < length; ++i) std::memcpy(out + i * step * bytes, in + i * bytes, bytes);
+        }
+      });
     });
   });
 }
