@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+
 import nox
 
 nox.options.sessions = ["lint", "typing"]
@@ -35,6 +38,29 @@ def tests(session: nox.Session) -> None:
     """Build the package and run every test."""
     session.install(".", "-r", "tests/requirements.txt")
     session.run("pytest", *session.posargs)
+
+
+@nox.session
+def sanitizers(session: nox.Session) -> None:
+    """Run the suite without a GPU under AddressSanitizer and UndefinedBehaviorSanitizer, alignment included."""
+    session.install("-r", "tests/requirements.txt")
+    settings = ("cmake.define.CUTE_PY_CUDA=OFF", "cmake.define.CUTE_PY_SANITIZE=ON", "build-dir=build/sanitizers")
+    session.install(".", *(f"--config-settings={setting}" for setting in settings))
+    compiler = os.environ.get("CXX", "g++")
+    runtimes = [
+        subprocess.run(
+            [compiler, f"-print-file-name=lib{name}.so"], check=True, capture_output=True, text=True
+        ).stdout.strip()
+        for name in ("asan", "ubsan")
+    ]
+    environment = {
+        "LD_PRELOAD": " ".join(runtimes),
+        "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",  # Python keeps much to its end
+        "UBSAN_OPTIONS": "print_stacktrace=1",
+        "CUTE_PY_TEST_SECONDS_TO_INTERRUPT": "2",
+    }
+    unsuitable = "not compiler and not tools"
+    session.run("pytest", "-m", unsuitable, "--deselect=tests/test_import.py", *session.posargs, env=environment)
 
 
 @nox.session
