@@ -36,13 +36,13 @@ def get_requires_for_build_editable(config_settings: Settings = None) -> list[st
 
 
 def build_wheel(folder: str, config_settings: Settings = None, metadata_directory: str | None = None) -> str:
-    name = _skbuild.build_wheel(folder, dict(config_settings or {}), metadata_directory)
+    name: str = _skbuild.build_wheel(folder, dict(config_settings or {}), metadata_directory)
     _say_what_is_missing(config_settings)
     return name
 
 
 def build_editable(folder: str, config_settings: Settings = None, metadata_directory: str | None = None) -> str:
-    name = _skbuild.build_editable(folder, dict(config_settings or {}), metadata_directory)
+    name: str = _skbuild.build_editable(folder, dict(config_settings or {}), metadata_directory)
     _say_what_is_missing(config_settings)
     return name
 

@@ -56,6 +56,7 @@ class Operand {
   void view(dlpack::Tensor const& tensor);
   void view_exported(dlpack::Tensor tensor);
   bool is_flagged(PyObject* method) const;
+  bool import_buffer();
   void import_view(dlpack::ExchangeApi const& api, std::optional<std::uintptr_t> stream);
   void import_capsule(std::optional<std::uintptr_t> stream);
   [[noreturn]] void refuse(std::string const& rule, std::string const& next) const;
@@ -74,6 +75,9 @@ class Operand {
   bool must_wait_ = false;
   bool conjugated_ = false;
   std::uintptr_t stream_ = 0;
+
+  // NumPy's view of its own array, to be released; without an object if there is none.
+  Py_buffer buffer_{};
 
   // The producer's tensor, to be given back, unless the view is borrowed from the object itself.
   dlpack::ManagedTensor* managed_ = nullptr;

@@ -6,8 +6,8 @@
 //
 // Requires:  any extents, any modes, any strides, every type that fits the compute type
 // Numerics:  blocks of K, each summed with k ascending in one accumulator per element; the sums of the blocks added in
-//            their order, those of float32 in float64, those of float64 with what rounding loses. The same bits for any
-//            number of threads and any M, N and L
+//            their order, those of float32 in float64, those of many blocks of float64 with what rounding loses. The
+//            same bits for any number of threads and any M, N and L
 // Memory:    up to 32 MB per thread
 #include <algorithm>
 #include <limits>
@@ -39,6 +39,9 @@ constexpr std::int64_t kSumM = 4 * kBlockM;
 
 // So many multiply-adds take a moment that nobody notices.
 constexpr std::int64_t kWorkUnchecked = 1 << 22;
+
+// Sums of so many blocks lose next to nothing.
+constexpr std::int64_t kFewBlocks = 16;
 
 // A thread is worth starting for this many multiply-adds.
 constexpr double kWorkPerThread = 1 << 21;
@@ -234,7 +237,9 @@ class Multiplication {
         packed_a_(block_m_ * block_k_ * kParts),
         packed_a_swapped_(kComplex ? block_m_ * block_k_ * kParts : 0),
         packed_b_(block_n_ * block_k_ * kParts),
-        sums_(k_ > block_k_ ? sum_m_ * block_n_ * kParts * kSumsOf<Scalar> : 0),
+        keeps_lost_(std::is_same_v<Scalar, double> && k_ > kFewBlocks * block_k_),
+        sums_(k_ > block_k_ ? sum_m_ * block_n_ * kParts : 0),
+        lost_(keeps_lost_ ? sum_m_ * block_n_ * kParts : 0),
         tile_(kParts * micro.mr * micro.nr),
         a_rows_(block_m_),
         b_rows_(block_n_),
@@ -337,12 +342,13 @@ class Multiplication {
   // Adds tile_ to the sums of the register tile at (i,j). After the last block they are in tile_.
   void gather_tile(std::int64_t i, std::int64_t j, bool is_first, bool is_last) {
     auto const tile = micro_.mr * micro_.nr;
-    Sum* const sums = sums_.data + kParts * kSumsOf<Scalar> * (j * sum_m_ + i * micro_.nr);
+    auto const place = kParts * (j * sum_m_ + i * micro_.nr);
     for (int part = 0; part < kParts; ++part) {
       auto* const acc = tile_.data + part * tile;
-      auto* const sums_of_part = sums + part * tile * kSumsOf<Scalar>;
-      micro_.gather(acc, sums_of_part, is_first);
-      if (is_last) micro_.settle(sums_of_part, acc);
+      Sum* const sums = sums_.data + place + part * tile;
+      Sum* const lost = keeps_lost_ ? lost_.data + place + part * tile : nullptr;
+      micro_.gather(acc, sums, lost, is_first);
+      if (is_last) micro_.settle(sums, lost, acc);
     }
   }
 
@@ -399,7 +405,9 @@ class Multiplication {
   AlignedBuffer<Scalar> packed_a_;
   AlignedBuffer<Scalar> packed_a_swapped_;
   AlignedBuffer<Scalar> packed_b_;
+  bool const keeps_lost_;
   AlignedBuffer<Sum> sums_;  // kept while there is more of K to come
+  AlignedBuffer<Sum> lost_;
   AlignedBuffer<Scalar> tile_;
   std::vector<std::int64_t> a_rows_;
   std::vector<std::int64_t> b_rows_;

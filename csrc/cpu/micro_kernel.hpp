@@ -27,27 +27,18 @@ constexpr RegisterTile register_tile(Isa isa) {
   return {};
 }
 
-// What the sums of blocks of K are added in, so that a long K costs no digits: float's as doubles, double's with a
-// second number for what the rounding of the first one loses.
+// What the sums of blocks of K are added in, so that a long K costs no digits: float's as doubles. Nothing is wider
+// than double; of many blocks, what the sums lose by rounding is kept beside them.
 template <class T>
 struct SumOfBlocks {
   using Type = T;
-  static constexpr int count = 1;
 };
 template <>
 struct SumOfBlocks<float> {
   using Type = double;
-  static constexpr int count = 1;
-};
-template <>
-struct SumOfBlocks<double> {
-  using Type = double;
-  static constexpr int count = 2;
 };
 template <class T>
 using SumOf = typename SumOfBlocks<T>::Type;
-template <class T>
-inline constexpr int kSumsOf = SumOfBlocks<T>::count;
 
 // The innermost loops, compiled once for each instruction set and for T = float, double and int32.
 template <class T>
@@ -59,12 +50,12 @@ struct MicroKernel {
   // and acc are 64-byte aligned.
   void (*multiply)(std::int64_t k, T const* a, T const* b, T* acc);
 
-  // Adds a tile to the sums of its elements, or begins them if it is the `first`. Both are 64-byte aligned; there are
-  // kSumsOf<T> tiles of sums.
-  void (*gather)(T const* acc, SumOf<T>* sums, bool first);
+  // Adds a tile to the sums of its elements, or begins them if it is the `first`; `lost`, unless null, is what the sums
+  // lose by rounding. All are 64-byte aligned.
+  void (*gather)(T const* acc, SumOf<T>* sums, SumOf<T>* lost, bool first);
 
-  // acc = the sums.
-  void (*settle)(SumOf<T> const* sums, T* acc);
+  // acc = sums, with what they lost unless that is null.
+  void (*settle)(SumOf<T> const* sums, SumOf<T> const* lost, T* acc);
 
   // d(i,j) = alpha * acc(i,j) + beta * c(i,j) for i < rows, j < columns. The rows of c and d follow one another in
   // memory at any address, their columns are where the offsets say. beta == 0 does not read c. An element's bits do not

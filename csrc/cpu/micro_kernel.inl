@@ -45,15 +45,13 @@ void multiply(std::int64_t k, T const* a, T const* b, T* acc) {
 }
 
 template <class T>
-void gather(T const* acc, SumOf<T>* sums, bool first) {
+void gather(T const* acc, SumOf<T>* sums, SumOf<T>* lost, bool first) {
   constexpr int kTileSize = kNr * kMr<T>;
-  SumOf<T>* const lost = sums + kTileSize;
   if (first) {
     for (int i = 0; i < kTileSize; ++i) sums[i] = static_cast<SumOf<T>>(acc[i]);
-    if (kSumsOf<T> == 2) {
-      for (int i = 0; i < kTileSize; ++i) lost[i] = 0;
-    }
-  } else if (kSumsOf<T> == 1) {
+    if (lost == nullptr) return;
+    for (int i = 0; i < kTileSize; ++i) lost[i] = 0;
+  } else if (lost == nullptr) {
     for (int i = 0; i < kTileSize; ++i) sums[i] += static_cast<SumOf<T>>(acc[i]);
   } else {
     for (int i = 0; i < kTileSize; ++i) {
@@ -67,16 +65,15 @@ void gather(T const* acc, SumOf<T>* sums, bool first) {
 }
 
 template <class T>
-void settle(SumOf<T> const* sums, T* acc) {
+void settle(SumOf<T> const* sums, SumOf<T> const* lost, T* acc) {
   constexpr int kTileSize = kNr * kMr<T>;
-  SumOf<T> const* const lost = sums + kTileSize;
+  if (lost == nullptr) {
+    for (int i = 0; i < kTileSize; ++i) acc[i] = static_cast<T>(sums[i]);
+    return;
+  }
   for (int i = 0; i < kTileSize; ++i) {
-    SumOf<T> sum = sums[i];
-    if (kSumsOf<T> == 2) {
-      SumOf<T> const whole = sum + lost[i];
-      if (whole == whole) sum = whole;  // what infinity loses is no number
-    }
-    acc[i] = static_cast<T>(sum);
+    SumOf<T> const sum = sums[i] + lost[i];
+    acc[i] = static_cast<T>(sum == sum ? sum : sums[i]);  // what infinity loses is no number
   }
 }
 
