@@ -17,6 +17,9 @@ _FALSE = {"OFF", "0", "NO", "FALSE", "N"}
 # Attributes of a device, as the CUDA driver numbers them.
 _MAJOR, _MINOR = 75, 76
 
+# The least version of the driver, as CUDA counts, that runs what CUDA 13 compiles.
+_LEAST_DRIVER = 13000
+
 # The least compute capability that the kernels are written for.
 _LEAST = (8, 0)
 
@@ -44,7 +47,7 @@ def decide(environment: Mapping[str, str]) -> Decision:
         return Decision(True, tuple(architecture(*capability) for capability in suitable), "a GPU is visible")
     if capabilities:
         return Decision(False, (), "the visible GPU is older than compute capability 8.0")
-    return Decision(False, (), "no GPU is visible")
+    return Decision(False, (), "no GPU with a driver for CUDA 13 is visible")
 
 
 def architecture(major: int, minor: int) -> str:
@@ -53,12 +56,14 @@ def architecture(major: int, minor: int) -> str:
 
 
 def visible_capabilities() -> list[tuple[int, int]]:
-    """Return the compute capabilities of the GPUs that the driver shows, none without a driver."""
+    """Return the compute capabilities of the GPUs that the driver shows, none without a driver for CUDA 13."""
     try:
         driver = ctypes.CDLL("libcuda.so.1")
     except OSError:
         return []
-    count = ctypes.c_int()
+    version, count = ctypes.c_int(), ctypes.c_int()
+    if driver.cuDriverGetVersion(ctypes.byref(version)) != 0 or version.value < _LEAST_DRIVER:
+        return []
     if driver.cuInit(0) != 0 or driver.cuDeviceGetCount(ctypes.byref(count)) != 0:
         return []
     found = []

@@ -3,6 +3,12 @@
 #
 # CUTE_PY_CUDA says whether the GPU kernels are built; OFF needs no nvcc: the CPU engine and the emulator only. Not given,
 # the environment decides, or whether a GPU is visible: then the kernels are built for its architecture.
+if(DEFINED CACHE{CUTE_PY_CUDA} AND DEFINED ENV{CUTE_PY_CUDA})
+  if(NOT "$CACHE{CUTE_PY_CUDA}" STREQUAL "$ENV{CUTE_PY_CUDA}")
+    message(FATAL_ERROR "CUTE_PY_CUDA is $ENV{CUTE_PY_CUDA} in the environment and $CACHE{CUTE_PY_CUDA} for CMake, perhaps from "
+                        "an earlier build in this folder. Take one away, or delete ${CMAKE_BINARY_DIR}")
+  endif()
+endif()
 if(NOT DEFINED CUTE_PY_CUDA)
   execute_process(
     COMMAND "${Python_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/build_backend/gpu_kernels.py"
@@ -58,7 +64,7 @@ if(CUTE_PY_CUDA)
   list(GET _cuda_include 0 _cuda_include)
 else()
   # CuTe includes CUDA's headers even on a host.
-  find_program(_nvcc_on_path nvcc)
+  find_program(_nvcc_on_path NAMES "$ENV{CUDACXX}" nvcc)
   if(_nvcc_on_path)
     file(REAL_PATH "${_nvcc_on_path}" _nvcc_on_path)
     cmake_path(GET _nvcc_on_path PARENT_PATH _cuda_bin)

@@ -140,6 +140,36 @@ def test_host_arrays_are_copied_there_and_back(rng: np.random.Generator, layout:
         assert np.isnan(frame[:, 0]).all()
 
 
+def test_host_arrays_without_elements_are_not_read(torch: Any) -> None:
+    A = np.ones((4, 6), np.float32)
+    for empty in (A[:, 6:], torch.empty(4, 0), np.lib.stride_tricks.as_strided(A, (4, 0), (1 << 40, 4))):
+        C = cute_py.gemm(empty, empty, device="cuda")
+        assert tuple(C.shape) == (4, 4)
+        assert (np.asarray(C) == 0).all()
+    assert (cute_py.gemm(np.full_like(A, np.nan), A, alpha=0, device="cuda") == 0).all()
+
+
+def test_a_capture_that_nothing_was_run_before() -> None:
+    """Kernels, the pool and the constants are loaded by the plan, or at the latest by the capture itself."""
+    import subprocess
+    import sys
+
+    program = """
+import torch, cute_py
+A, B = torch.ones(64, 40_000, device="cuda"), torch.ones(48, 40_000, device="cuda")
+C = torch.zeros(64, 48, device="cuda")
+plan = cute_py.plan_gemm(A, B, C)
+assert plan.workspace_bytes > 0
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    plan(A, B, out=C)
+graph.replay()
+torch.cuda.synchronize()
+assert (C == 40_000).all()
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+
+
 def test_other_threads_run_while_host_arrays_are_on_a_gpu() -> None:
     A = np.ones((6000, 6000), np.float32)
     cute_py.gemm(A, A, device="cuda")

@@ -326,6 +326,7 @@ Operand Operand::import(char const* name, py::handle object, std::optional<std::
 // An array of NumPy, and of no class derived from its arrays, tells all by the buffer protocol in a tenth of the time.
 // Of what it cannot tell, or no product takes, DLPack has more to say.
 bool Operand::import_buffer() {
+  // cute_py imports NumPy before anybody gets here, so no other thread's Python runs while this is looked up.
   static auto* const ndarray = reinterpret_cast<PyTypeObject*>(
       py::object(py::module_::import("numpy").attr("ndarray")).release().ptr());  // kept: types outlive the module
   if (Py_TYPE(object_.ptr()) != ndarray) return false;

@@ -28,7 +28,7 @@ namespace {
 // Host arrays on a GPU: each travels there, and the result comes back.
 class Staged {
  public:
-  Staged(int ordinal, Problem const& host) : ordinal_(ordinal), problem_(host) {
+  explicit Staged(Problem const& host) : problem_(host) {
     bool result_is_read = false;
     auto const add_unless_result = [&](Array& array) {
       if (array.data == host.d.data) {
@@ -38,8 +38,9 @@ class Staged {
         add(array, host.m, host.n, true);
       }
     };
-    add(problem_.a, host.m, host.k, true);
-    add(problem_.b, host.n, host.k, true);
+    bool const reads = host.alpha != 0.0 && host.k.size() != 0;
+    add(problem_.a, host.m, host.k, reads);
+    add(problem_.b, host.n, host.k, reads);
     if (host.reads_c()) add_unless_result(problem_.c);
     for (Array* array : {&problem_.epilogue.bias, &problem_.epilogue.residual}) {
       if (array->data != nullptr) add_unless_result(*array);
@@ -63,8 +64,8 @@ class Staged {
 
  private:
   struct Copy {
-    Copy(int ordinal, Array& place, Modes const& first, Modes const& second, Modes const& batch, bool read)
-        : array(&place), is_read(read), staged(ordinal, place, first, second, batch) {}
+    Copy(Array& place, Modes const& first, Modes const& second, Modes const& batch, bool read)
+        : array(&place), is_read(read), staged(place, first, second, batch) {}
 
     Array* array;
     bool is_read;
@@ -72,7 +73,7 @@ class Staged {
   };
 
   void add(Array& array, Modes const& first, Modes const& second, bool is_read) {
-    copies_.emplace_back(ordinal_, array, first, second, problem_.l, is_read);
+    copies_.emplace_back(array, first, second, problem_.l, is_read);
     array = copies_.back().staged.on_device();
   }
 
@@ -82,7 +83,6 @@ class Staged {
     if (!problem_.reads_c()) problem_.c = problem_.d;
   }
 
-  int const ordinal_;
   Problem problem_;
   std::list<Copy> copies_;  // the result is the last one
   std::vector<Array*> aliases_;
@@ -96,7 +96,7 @@ py::object run(Call& call, py::handle allocate) {
   if (problem.is_empty()) return product.result();
 
   if (place.staged) {
-    Staged staged(place.ordinal, problem);
+    Staged staged(problem);
     auto const program = plan_product(product, staged.problem(), place);
     without_gil(call.execution, [&](Execution const& execution) {
       runtime::DeviceGuard guard(place.ordinal);
@@ -146,7 +146,7 @@ py::dict explain(Call const& call) {
   product.add_result(py::handle());
   Problem const& problem = product.problem();
   std::optional<Staged> staged;
-  if (place.staged) staged.emplace(place.ordinal, problem);
+  if (place.staged) staged.emplace(problem);
 
   auto const& device = device_of(place);
   auto const program = dispatch::make_program(staged ? staged->problem() : problem, place.target, device, call.kernel,

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "dispatch/select.hpp"
@@ -33,13 +34,10 @@ Named find_kernel(std::string_view name) {
 
 DeviceInfo const& device_info(int ordinal) {
   static std::vector<std::unique_ptr<DeviceInfo>> known;  // guarded by the GIL
-  bool const is_known = ordinal >= 0 && static_cast<std::size_t>(ordinal) < known.size();
-  if (!is_known && (ordinal < 0 || ordinal >= runtime::device_count())) {
-    throw OperandError("there is no GPU number " + std::to_string(ordinal) + "; this machine has " +
-                       std::to_string(runtime::device_count()) + "\n  next: check the producer of the array");
-  }
+  if (ordinal >= 0 && static_cast<std::size_t>(ordinal) < known.size() && known[ordinal]) return *known[ordinal];
+  auto info = std::make_unique<DeviceInfo>(runtime::device_info(ordinal));
   if (known.size() <= static_cast<std::size_t>(ordinal)) known.resize(ordinal + 1);
-  if (!known[ordinal]) known[ordinal] = std::make_unique<DeviceInfo>(runtime::device_info(ordinal));
+  known[ordinal] = std::move(info);
   return *known[ordinal];
 }
 

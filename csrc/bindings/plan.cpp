@@ -80,7 +80,7 @@ class Plan {
       std::optional<runtime::DeviceGuard> guard;
       if (on_gpu) guard.emplace(location_.ordinal);
       run_program(program_, pointers_of(p), location_, execution, given ? given->data() : nullptr);
-      if (product.must_wait()) runtime::synchronize(execution.stream);
+      if (product.must_wait() || (given && given->must_wait())) runtime::synchronize(execution.stream);
     });
     return product.result();
   }
@@ -112,12 +112,11 @@ class Plan {
   std::optional<Operand> import_workspace(py::handle given, Product const& product) const {
     if (program_.workspace_bytes == 0 || given.is_none()) return std::nullopt;
     Operand x = Operand::import("workspace", given, product.stream());
-    std::int64_t bytes = x.type() ? bytes_of(*x.type()) : 0;
-    for (int i = 0; i < x.rank(); ++i) bytes *= x.extent(i);
-    bool const dense = x.rank() == 1 && (x.stride(0) == 1 || x.extent(0) <= 1);
+    bool const dense = x.rank() == 1 && x.type() && !x.read_only() && (x.stride(0) == 1 || x.extent(0) <= 1);
+    auto const bytes = dense ? bytes_of(*x.type()) * x.extent(0) : 0;
     bool const aligned = reinterpret_cast<std::uintptr_t>(x.data()) % 256 == 0;
     if (!x.on_cuda() || x.device_id() != location_.ordinal || !dense || !aligned || bytes < program_.workspace_bytes) {
-      throw OperandError(call_.function() + ": workspace is a dense array of one mode on the plan's GPU, of " +
+      throw OperandError(call_.function() + ": workspace is a dense writable array of one mode on the plan's GPU, of " +
                          std::to_string(program_.workspace_bytes) + " bytes or more, aligned to 256\n  " +
                          x.describe());
     }

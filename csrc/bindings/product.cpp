@@ -79,17 +79,19 @@ Footprint footprint(Operand const& x, DType type) {
 
 // The bytes between the lowest and the highest element.
 struct Span {
-  std::intptr_t first;
-  std::intptr_t last;
+  __int128 first;
+  __int128 last;
 };
 
 Span span(Operand const& x) {
-  auto const origin = reinterpret_cast<std::intptr_t>(x.data());
-  std::int64_t low = 0;
-  std::int64_t high = 1;
+  __int128 const origin = reinterpret_cast<std::uintptr_t>(x.data());
+  __int128 low = 0;
+  __int128 high = 1;
   for (int i = 0; i < x.rank(); ++i) {
     if (x.extent(i) == 0) return {origin, origin};
-    auto const reach = (x.extent(i) - 1) * step_of(x, i);
+  }
+  for (int i = 0; i < x.rank(); ++i) {
+    auto const reach = static_cast<__int128>(x.extent(i) - 1) * step_of(x, i);
     (reach < 0 ? low : high) += reach;
   }
   return {origin + low * bytes_of(*x.type()), origin + high * bytes_of(*x.type())};

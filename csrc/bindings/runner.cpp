@@ -65,6 +65,7 @@ void run_program(dispatch::Program const& program, std::array<void*, dispatch::k
 
 void prepare(dispatch::Program const& program, Location const& location) {
   if (program.steps.size() > 1) ones_at(location);
+  if (program.workspace_bytes > 0 && location.target == Target::cuda) runtime::prepare_pool();
 }
 
 }  // namespace cute_py::bindings

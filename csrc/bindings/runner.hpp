@@ -30,8 +30,10 @@ void without_gil(Execution execution, Work const& work) {
     Interrupt interrupt([](void* gil) { return static_cast<GilReleased*>(gil)->signal_raised(); }, &unlocked);
     execution.interrupt = &interrupt;
     work(static_cast<Execution const&>(execution));
-  } catch (Interrupted const&) {
-    throw pybind11::error_already_set();
+  } catch (...) {
+    if (PyErr_Occurred() != nullptr)
+      throw pybind11::error_already_set();  // the handler's, whatever else failed with it
+    throw;
   }
 }
 

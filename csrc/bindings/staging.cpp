@@ -15,8 +15,8 @@ constexpr std::uintptr_t kAlignedNowhere = 1 << 12;
 
 }  // namespace
 
-StagedArray::StagedArray(int ordinal, Array const& array, Modes const& first, Modes const& second, Modes const& batch)
-    : ordinal_(ordinal), host_(array), device_(array) {
+StagedArray::StagedArray(Array const& array, Modes const& first, Modes const& second, Modes const& batch)
+    : host_(array), device_(array) {
   device_.data = reinterpret_cast<void*>(kAlignedNowhere);
   Modes const* const groups[] = {&first, &second, &batch};
   struct Placed {
@@ -44,11 +44,11 @@ StagedArray::StagedArray(int ordinal, Array const& array, Modes const& first, Mo
 }
 
 StagedArray::~StagedArray() {
-  if (allocated_) runtime::release_of(ordinal_, device_.data);
+  if (allocated_) runtime::release(device_.data);
 }
 
-// Calls copy(host, at, length) for the elements from `first` on, as the device counts them, in runs along the first mode:
-// `host` is the offset of a run on the host, `at` its number among the elements asked for.
+// Calls copy(host, at, length) for the elements from `first` on, as the device counts them, in runs along the first
+// mode: `host` is the offset of a run on the host, `at` its number among the elements asked for.
 template <class Copy>
 void StagedArray::for_each_run(std::int64_t first, std::int64_t count, Copy const& copy) const {
   std::vector<std::int64_t> digit(modes_.size());
@@ -90,45 +90,43 @@ void with_size(int bytes, Work const& work) {
   }
 }
 
+// Calls copy(host, packed, bytes) for the elements from `first` on, which lie one after the other in `packed`: one at a
+// time, with the bytes as a constant, or all of a run at once where they do so on the host, too.
+template <class Copy>
+void StagedArray::copy_elements(char* packed, std::int64_t first, std::int64_t count, Copy const& copy) const {
+  auto* const host = static_cast<char*>(host_.data);
+  auto const step = modes_.empty() ? 1 : modes_[0].host;
+  with_size(bytes_of(host_.type), [&](auto bytes) {
+    for_each_run(first, count, [&](std::int64_t offset, std::int64_t at, std::int64_t length) {
+      char* const run = host + offset * bytes;
+      char* const place = packed + at * bytes;
+      if (step == 1) {
+        copy(run, place, length * bytes);
+      } else {
+        for (std::int64_t i = 0; i < length; ++i) copy(run + i * step * bytes, place + i * bytes, bytes);
+      }
+    });
+  });
+}
+
 void StagedArray::copy_in(bool wanted, int threads) {
   auto const size = bytes_of(host_.type);
-  device_.data = runtime::allocate_on(nullptr, static_cast<std::size_t>(elements_ * size));
+  device_.data = runtime::allocate(static_cast<std::size_t>(elements_ * size));
   allocated_ = true;
-  runtime::synchronize(nullptr);  // the streams that carry the elements must not be ahead of the allocation
   if (!wanted) return;
-  auto const* const source = static_cast<char const*>(host_.data);
-  auto const step = modes_.empty() ? 1 : modes_[0].host;
   runtime::send(device_.data, elements_, size, threads, [&](void* to, std::int64_t first, std::int64_t count) {
-    with_size(size, [&](auto bytes) {
-      for_each_run(first, count, [&](std::int64_t host, std::int64_t at, std::int64_t length) {
-        auto* const out = static_cast<char*>(to) + at * bytes;
-        auto const* const in = source + host * bytes;
-        if (step == 1) {
-          std::memcpy(out, in, static_cast<std::size_t>(length * bytes));
-        } else {
-          for (std::int64_t i = 0; i < length; ++i) std::memcpy(out + i * bytes, in + i * step * bytes, bytes);
-        }
-      });
+    copy_elements(static_cast<char*>(to), first, count, [](char* host, char* packed, auto bytes) {
+      std::memcpy(packed, host, static_cast<std::size_t>(bytes));
     });
   });
 }
 
 void StagedArray::copy_back(int threads) const {
   auto const size = bytes_of(host_.type);
-  auto* const target = static_cast<char*>(host_.data);
-  auto const step = modes_.empty() ? 1 : modes_[0].host;
   runtime::fetch(device_.data, elements_, size, threads, [&](void const* from, std::int64_t first, std::int64_t count) {
-    with_size(size, [&](auto bytes) {
-      for_each_run(first, count, [&](std::int64_t host, std::int64_t at, std::int64_t length) {
-        auto* const out = target + host * bytes;
-        auto const* const in = static_cast<char const*>(from) + at * bytes;
-        if (step == 1) {
-          std::memcpy(out, in, static_cast<std::size_t>(length * bytes));
-        } else {
-          for (std::int64_t i = 0; i < length; ++i) std::memcpy(out + i * step * bytes, in + i * bytes, bytes);
-        }
-      });
-    });
+    copy_elements(
+        const_cast<char*>(static_cast<char const*>(from)), first, count,
+        [](char* host, char* packed, auto bytes) { std::memcpy(host, packed, static_cast<std::size_t>(bytes)); });
   });
 }
 

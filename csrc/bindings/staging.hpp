@@ -7,12 +7,12 @@
 
 namespace cute_py::bindings {
 
-// A copy of a host array in the memory of a GPU, which is current for all but the destructor: compact, its modes in the
+// A copy of a host array in the memory of the GPU that is current when it is made there: compact, its modes in the
 // order of their strides on the host. A mode along which the host array is repeated is repeated there, too.
 class StagedArray {
  public:
   // Places of the modes of the groups of `array`; the copy's own are compact.
-  StagedArray(int ordinal, Array const& array, Modes const& first, Modes const& second, Modes const& batch);
+  StagedArray(Array const& array, Modes const& first, Modes const& second, Modes const& batch);
   ~StagedArray();
   StagedArray(StagedArray const&) = delete;
   StagedArray& operator=(StagedArray const&) = delete;
@@ -36,7 +36,9 @@ class StagedArray {
   template <class Copy>
   void for_each_run(std::int64_t first, std::int64_t count, Copy const& copy) const;
 
-  int const ordinal_;
+  template <class Copy>
+  void copy_elements(char* packed, std::int64_t first, std::int64_t count, Copy const& copy) const;
+
   Array host_;
   Array device_;
   std::vector<Mode> modes_;  // those that are not repeated, from the shortest stride on; neighbours merged

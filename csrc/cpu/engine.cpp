@@ -7,7 +7,7 @@
 // Requires:  any extents, any modes, any strides, every type that fits the compute type
 // Numerics:  blocks of K, each summed with k ascending in one accumulator per element; the sums of the blocks added in
 //            their order, those of float32 in float64, those of many blocks of float64 with what rounding loses. The
-//            same bits for any number of threads and any M, N and L
+//            same bits for any number of threads and any place in the result
 // Memory:    up to 32 MB per thread
 #include <algorithm>
 #include <limits>

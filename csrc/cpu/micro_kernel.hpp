@@ -40,7 +40,7 @@ struct SumOfBlocks<float> {
 template <class T>
 using SumOf = typename SumOfBlocks<T>::Type;
 
-// The innermost loops, compiled once for each instruction set and for T = float, double and int32.
+// The innermost loops, compiled once for each instruction set and for T = float, double and uint32.
 template <class T>
 struct MicroKernel {
   int mr;

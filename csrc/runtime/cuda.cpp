@@ -59,6 +59,12 @@ int device_count() {
 }
 
 DeviceInfo device_info(int ordinal) {
+  int count = 0;
+  check(cudaGetDeviceCount(&count), "looking for GPUs");
+  if (ordinal < 0 || ordinal >= count) {
+    throw OperandError("there is no GPU number " + std::to_string(ordinal) + "; this machine has " +
+                       std::to_string(count) + "\n  next: check the producer of the array");
+  }
   cudaDeviceProp properties{};
   check(cudaGetDeviceProperties(&properties, ordinal), "asking for device properties");
   DeviceInfo info;
@@ -104,15 +110,9 @@ void* allocate_on(void* stream, std::size_t bytes) {
   return pointer;
 }
 
-void release_on(void* stream, void* pointer) noexcept { cudaFreeAsync(pointer, static_cast<cudaStream_t>(stream)); }
+void prepare_pool() { pool_of_current_device(); }
 
-void release_of(int ordinal, void* pointer) noexcept {
-  int current = ordinal;
-  cudaGetDevice(&current);
-  if (current != ordinal) cudaSetDevice(ordinal);
-  cudaFreeAsync(pointer, nullptr);
-  if (current != ordinal) cudaSetDevice(current);
-}
+void release_on(void* stream, void* pointer) noexcept { cudaFreeAsync(pointer, static_cast<cudaStream_t>(stream)); }
 
 void synchronize(void* stream) {
   check(cudaStreamSynchronize(static_cast<cudaStream_t>(stream)), "running the kernel");

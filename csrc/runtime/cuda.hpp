@@ -16,6 +16,8 @@ int cuda_runtime_version();
 int cuda_driver_version();
 
 int device_count();
+
+// Throws OperandError if there is no such GPU, CudaError if CUDA cannot tell, as with a driver that is too old.
 DeviceInfo device_info(int ordinal);
 
 // Makes a device current and the former one again at the end.
@@ -35,7 +37,7 @@ void check(int error, char const* doing);
 
 void synchronize(void* stream);
 
-// Memory of the current device for arrays that others use on streams that nobody tells us of: release waits for all work.
+// Memory of the current device for arrays that are used on streams that nobody tells us of: release waits for all work.
 void* allocate(std::size_t bytes);
 void release(void* pointer) noexcept;
 
@@ -47,9 +49,7 @@ void const* ones_on_device();
 // the graph.
 inline constexpr std::size_t kKeptBytes = std::size_t{256} << 20;
 void* allocate_on(void* stream, std::size_t bytes);
+void prepare_pool();  // makes it, if nobody has yet
 void release_on(void* stream, void* pointer) noexcept;
-
-// Memory of a device, when everything before it on the legacy default stream is done.
-void release_of(int ordinal, void* pointer) noexcept;
 
 }  // namespace cute_py::runtime

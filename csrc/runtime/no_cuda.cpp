@@ -29,6 +29,6 @@ void fetch(void const*, std::int64_t, int, int, Unpack const&) { refuse(); }
 void synchronize(void*) { refuse(); }
 void* allocate_on(void*, std::size_t) { refuse(); }
 void release_on(void*, void*) noexcept {}
-void release_of(int, void*) noexcept {}
+void prepare_pool() { refuse(); }
 
 }  // namespace cute_py::runtime

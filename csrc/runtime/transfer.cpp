@@ -23,7 +23,7 @@ constexpr int kBuffers = 2;
 // A thread's way to a GPU: while one buffer is on its way, the other is filled.
 class Lane {
  public:
-  Lane() {
+  Lane() : Lane(Nothing()) {
     check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
     for (int i = 0; i < kBuffers; ++i) {
       check(cudaMallocHost(&buffer_[i], kPieceBytes), "allocating pinned memory");
@@ -32,13 +32,25 @@ class Lane {
   }
   Lane(Lane const&) = delete;
   Lane& operator=(Lane const&) = delete;
+  ~Lane() {
+    for (int i = 0; i < kBuffers; ++i) {
+      if (event_[i] != nullptr) cudaEventDestroy(event_[i]);
+      if (buffer_[i] != nullptr) cudaFreeHost(buffer_[i]);
+    }
+    if (stream_ != nullptr) cudaStreamDestroy(stream_);
+  }
 
   void* buffer(int i) const { return buffer_[i]; }
   cudaStream_t stream() const { return stream_; }
   void mark(int i) const { check(cudaEventRecord(event_[i], stream_), "copying"); }
   void wait(int i) const { check(cudaEventSynchronize(event_[i]), "copying"); }
+  void wait_for_all() const noexcept { cudaStreamSynchronize(stream_); }
 
  private:
+  // A lane is complete for its destructor before anything is made for it.
+  struct Nothing {};
+  explicit Lane(Nothing) {}
+
   // Kept for the life of the process, as the CUDA context is.
   cudaStream_t stream_ = nullptr;
   std::array<void*, kBuffers> buffer_{};
@@ -68,12 +80,19 @@ class Lanes {
     auto const workers = std::min<std::int64_t>({pieces, std::max(threads, 1), kMostThreads});
     while (static_cast<std::int64_t>(lanes_.size()) < workers) lanes_.push_back(std::make_unique<Lane>());
     parallel_for(static_cast<int>(workers), workers, [&](std::int64_t worker) {
-      DeviceGuard guard(ordinal_);
-      move(*lanes_[static_cast<std::size_t>(worker)], [&](auto const& each) {
-        for (auto piece = worker; piece < pieces; piece += workers) {
-          each(piece * length, std::min(length, elements - piece * length));
-        }
-      });
+      check(cudaSetDevice(ordinal_),
+            "switching devices");  // of a thread that ends here, or of the caller's, whose it is
+      Lane const& lane = *lanes_[static_cast<std::size_t>(worker)];
+      try {
+        move(lane, [&](auto const& each) {
+          for (auto piece = worker; piece < pieces; piece += workers) {
+            each(piece * length, std::min(length, elements - piece * length));
+          }
+        });
+      } catch (...) {
+        lane.wait_for_all();  // before anybody frees what a copy may still be on its way to
+        throw;
+      }
     });
   }
 
