@@ -8,6 +8,9 @@
 namespace cute_py::catalogue {
 struct ConfigRecord;
 }
+namespace cute_py::emulator {
+class Tracer;
+}
 
 namespace cute_py {
 
@@ -66,7 +69,7 @@ enum class ThreadOrder { forward, backward, random };
 struct EmulatorOptions {
   ThreadOrder order = ThreadOrder::forward;
   std::uint64_t seed = 0;            // of ThreadOrder::random
-  bool poison_shared_memory = true;  // fill it with NaN before each CTA
+  bool poison_shared_memory = true;  // fill it with NaN, or with large numbers, before each CTA
 };
 
 // The most modes of a group that a GPU kernel takes after folding.
@@ -77,6 +80,7 @@ struct Execution {
   void* stream = nullptr;  // cudaStream_t; the device that it belongs to is current
   int host_threads = 1;    // for the CPU engine and the emulator
   EmulatorOptions emulator;
+  emulator::Tracer* tracer = nullptr;  // of what the emulator's kernels touch
 };
 
 // Starts the computation. On a GPU it returns after the launch. Returns a cudaError_t, 0 for success.
