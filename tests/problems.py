@@ -12,6 +12,8 @@ import cute_py
 from cute_py import Kernel
 from cute_py.testing import numpy_type, runs_here, strided_array
 
+# A build without CUDA has the layouts nt and tn.
+LAYOUTS = [layout for layout in ("nt", "tn", "nn", "tt") if f"sgemm_1_{layout}_f32" in cute_py.kernels()]
 FUNCTIONS = {"nt": "sgemm_nt", "tn": "sgemm_tn", "nn": "sgemm_nn", "tt": "sgemm_tt"}
 
 

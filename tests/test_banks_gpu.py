@@ -17,6 +17,9 @@ import cute_py
 from cute_py.banks import audit, wavefronts
 from headers import ROOT
 
+# A counter may hold a few wavefronts of other work on the multiprocessor, and never fewer than the kernel's.
+TOLERANCE = 0.005
+
 LOADS = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"
 STORES = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum"
 
@@ -114,6 +117,7 @@ def test_the_audit_agrees_with_the_counters_of_a_kernel(name: str) -> None:
         "torch.cuda.synchronize()\n"
     )
     (counts,) = counters([sys.executable, "-c", program], kernel.kernel)
-    assert counts[LOADS] == loads
+    assert loads <= counts[LOADS] <= loads * (1 + TOLERANCE)
     # cp.async writes shared memory through another pipe, which this counter does not see.
-    assert counts[STORES] == (0 if kernel.kernel == "sgemm_sm80" else stores)
+    expected = 0 if kernel.kernel == "sgemm_sm80" else stores
+    assert expected <= counts[STORES] <= expected * (1 + TOLERANCE)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -13,21 +12,33 @@ import pytest
 
 import cute_py
 from cute_py import EmulatorOptions
+from cute_py.testing import numpy_type
 from headers import ROOT, cuda_headers
 from problems import make_case
 
 KERNELS = sorted(path.stem for path in (ROOT / "csrc" / "kernels").glob("*gemm_*.cuh"))
+
+# Of each kernel its Config, and a type for each width of element with the forms that are run: all forms of one type, of the
+# others one, which has the same barriers.
+SCALAR = {"float": "WHOLE PREDICATED NESTED", "double": "PREDICATED", "numeric::complex128": "PREDICATED"}
 CONFIGS = {
-    "sgemm_1": "Sgemm1",
-    "sgemm_2": "Sgemm2",
-    "sgemm_sm70": "SgemmSm70",
-    "sgemm_sm80": "SgemmSm80",
-    "gemm_sm80": "GemmSm80",
-    "gemm_skinny": "GemmSkinny",
-    "gemm_small": "GemmSmall",
+    "sgemm_1": ("Sgemm1", SCALAR),
+    "sgemm_2": ("Sgemm2", SCALAR),
+    "sgemm_sm70": ("SgemmSm70", SCALAR),
+    "sgemm_sm80": ("SgemmSm80", SCALAR),
+    "gemm_sm80": (
+        "GemmSm80",
+        {"std::int8_t": "NESTED", "cutlass::half_t": "WHOLE", "cutlass::tfloat32_t": "WHOLE NESTED", "double": "WHOLE"},
+    ),
+    "gemm_skinny": (
+        "GemmSkinny",
+        {"cutlass::half_t": "NESTED", "float": "WHOLE NESTED", "double": "NESTED", "numeric::complex128": "NESTED"},
+    ),
+    "gemm_small": (
+        "GemmSmall",
+        {"cutlass::half_t": "NESTED", "float": "NESTED", "double": "NESTED", "numeric::complex128": "NESTED"},
+    ),
 }
-# These take what is ragged by their form for any modes.
-ONE_FORM = ("gemm_sm80", "gemm_skinny", "gemm_small")
 
 
 @pytest.mark.parametrize(
@@ -71,94 +82,119 @@ def test_a_gpu_kernel_on_host_arrays_runs_in_the_emulator_where_there_is_no_gpu(
 
 # ---- Kernels with a line taken out
 
-
-@dataclass(frozen=True)
-class Mutant:
-    """A kernel without one of its synchronisations; line 0 is the kernel as it is."""
-
-    kernel: str
-    line: int
-    text: str
+SYNCHRONISATION = re.compile(r"^(\s*)((?:__syncthreads\(\)|cp_async_wait<.*?>\(\));)", re.MULTILINE)
+SOURCES = [ROOT / "csrc" / "emulator" / f"{name}.cpp" for name in ("cta", "memory", "trace", "warp")]
 
 
-def mutants() -> list[Mutant]:
-    found = []
-    for kernel in KERNELS:
-        found.append(Mutant(kernel, 0, "nothing"))
-        lines = (ROOT / "csrc" / "kernels" / f"{kernel}.cuh").read_text().splitlines()
-        for number, line in enumerate(lines, 1):
-            if re.match(r"\s*(__syncthreads\(\)|cp_async_wait<.*>\(\));", line):
-                found.append(Mutant(kernel, number, line.strip().partition(";")[0]))
-    return found
+def synchronisations(kernel: str) -> set[int]:
+    """Return the lines of the barriers and waits of a kernel."""
+    text = (ROOT / "csrc" / "kernels" / f"{kernel}.cuh").read_text()
+    return {number for number, line in enumerate(text.splitlines(), 1) if SYNCHRONISATION.match(line)}
 
 
-def compile_and_run(mutant: Mutant, folder: Path) -> dict[str, bool]:
-    """Build tests/cpp/mutant.cpp around the mutant and return, for each of its runs, whether the result was right."""
-    header = folder / "kernels" / f"{mutant.kernel}.cuh"
+def compiled(folder: Path, source: Path, *flags: str) -> Path:
+    """Build a program with instrumented accesses, and the emulator, which is not instrumented."""
+    compiler = os.environ.get("CXX", "g++")
+    instrumented = folder / "program.o"
+    subprocess.run([compiler, "-std=c++17", "-c", *flags, "-fsanitize=thread", str(source), "-o", str(instrumented)], check=True)  # fmt: skip
+    program = folder / "program"
+    command = [compiler, "-std=c++17", "-O1", f"-I{ROOT / 'csrc'}", str(instrumented), *map(str, SOURCES)]
+    subprocess.run([*command, "-pthread", "-o", str(program)], check=True)
+    return program
+
+
+@pytest.mark.compiler
+@pytest.mark.parametrize(
+    ("kernel", "element", "forms"),
+    [(kernel, element, forms) for kernel, (_, types) in CONFIGS.items() for element, forms in types.items()],
+)
+def test_every_barrier_and_every_wait_is_needed(kernel: str, element: str, forms: str, tmp_path: Path) -> None:
+    """A kernel without one of them gives a wrong result in at least one order of threads, and the emulator shows it."""
+    header = tmp_path / "kernels" / f"{kernel}.cuh"
     header.parent.mkdir()
     lines = (ROOT / "csrc" / "kernels" / header.name).read_text().splitlines(keepends=True)
-    if mutant.line:
-        del lines[mutant.line - 1]
+    for number in synchronisations(kernel):
+        lines[number - 1] = SYNCHRONISATION.sub(rf"\1if (::mutant::keeps({number})) \2", lines[number - 1])
     header.write_text("".join(lines))
 
-    includes = [folder, ROOT / "csrc" / "emulator" / "include", ROOT / "csrc"]
-    command = [os.environ.get("CXX", "g++"), "-std=c++17", "-O1", "-w", "-DNDEBUG", "-fno-strict-aliasing"]
-    command += [f"-I{path}" for path in includes]
+    flags = ["-O1", "-w", "-DNDEBUG", "-fno-strict-aliasing"]
+    flags += [f"-I{path}" for path in (tmp_path, ROOT / "csrc" / "emulator" / "include", ROOT / "csrc")]
     cuda = cuda_headers()
-    command += [f"-isystem{path}" for path in (ROOT / "third_party" / "cutlass" / "include", cuda, cuda / "cccl")]
-    command += [f'-DKERNEL_HEADER="kernels/{header.name}"', f'-DCATALOGUE_HEADER="catalogue/{mutant.kernel}.hpp"']
-    command += [f"-DKERNEL={mutant.kernel}", f"-DCONFIG={CONFIGS[mutant.kernel]}"]
-    command += ["-DTYPE=cutlass::tfloat32_t" if mutant.kernel == "gemm_sm80" else "-DTYPE=float"]
-    command += ["-DANY_MODES_ONLY"] if mutant.kernel in ONE_FORM else []
-    command += [str(ROOT / "tests" / "cpp" / "mutant.cpp"), str(ROOT / "csrc" / "emulator" / "cta.cpp")]
-    program = folder / "mutant"
-    subprocess.run([*command, "-pthread", "-o", str(program)], check=True)
-    ran = subprocess.run([str(program)], check=False, capture_output=True, text=True)
-    if ran.returncode != 0:  # it followed an offset that nobody had written
-        return {f"ended with {ran.returncode}": False}
-    return {line.rpartition(" ")[0]: line.endswith("1") for line in ran.stdout.splitlines()}
-
-
-@pytest.mark.compiler
-@pytest.mark.parametrize("mutant", mutants(), ids=lambda m: f"{m.kernel}-{m.line}-without-{m.text}")
-def test_every_barrier_and_every_wait_is_needed(mutant: Mutant, tmp_path: Path) -> None:
-    """A kernel without one of them gives a wrong result in at least one order of threads, and the emulator shows it."""
-    right = compile_and_run(mutant, tmp_path)
-    if mutant.line == 0:
-        assert len(right) == (6 if mutant.kernel in ONE_FORM else 9)
-        assert all(right.values())
-    else:
-        assert not all(right.values())
-
-
-def test_every_kernel_synchronises() -> None:
-    assert {mutant.kernel for mutant in mutants() if mutant.line} == set(CONFIGS) == set(KERNELS)
-
-
-@pytest.mark.compiler
-def test_barriers_that_not_all_threads_reach_are_an_error(tmp_path: Path) -> None:
-    source = tmp_path / "divergent.cpp"
-    source.write_text("""
-#include <cstdio>
-#include "emulator/cta.hpp"
-int main() {
-  using namespace cute_py::emulator;
-  try {
-    run_grid({1, 1, 1}, 32, 0, {}, [] { if (thread_index().x < 7) barrier(); });
-  } catch (KernelError const& error) {
-    std::puts(error.what());
-  }
-}
-""")
-    program = tmp_path / "divergent"
-    command = [
-        "g++",
-        "-std=c++17",
-        f"-I{ROOT / 'csrc'}",
-        str(source),
-        str(ROOT / "csrc" / "emulator" / "cta.cpp"),
-        "-pthread",
-    ]
-    subprocess.run([*command, "-o", str(program)], check=True)
+    flags += [f"-isystem{path}" for path in (ROOT / "third_party" / "cutlass" / "include", cuda, cuda / "cccl")]
+    flags += [f'-DKERNEL_HEADER="kernels/{header.name}"', f'-DCATALOGUE_HEADER="catalogue/{kernel}.hpp"']
+    flags += [f"-DKERNEL={kernel}", f"-DCONFIG={CONFIGS[kernel][0]}", f"-DTYPE={element}"]
+    flags += [f"-D{form}" for form in forms.split()]
+    program = compiled(tmp_path, ROOT / "tests" / "cpp" / "mutant.cpp", *flags)
     output = subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout
-    assert "25 of 32 threads left the kernel while the others wait at a barrier" in output
+
+    right: dict[int, list[bool]] = {}
+    for line in output.splitlines():
+        removed, *_, is_right = line.split()
+        right.setdefault(int(removed), []).append(is_right == "1")
+    assert len(right[0]) == 3 * len(forms.split())
+    assert all(right[0])
+    reached = right.keys() - {0}
+    assert reached, "no barrier at all"
+    if len(forms) == max(len(other) for other in CONFIGS[kernel][1].values()):
+        assert reached == synchronisations(kernel)
+    unnoticed = [number for number in sorted(reached) if all(right[number])]
+    assert not unnoticed
+
+
+def test_every_kernel_has_mutants_of_every_width() -> None:
+    assert set(CONFIGS) == set(KERNELS)
+    assert all(synchronisations(kernel) for kernel in KERNELS)
+    widths = {
+        "std::int8_t": 1,
+        "cutlass::half_t": 2,
+        "cutlass::tfloat32_t": 4,
+        "float": 4,
+        "double": 8,
+        "numeric::complex128": 16,
+    }
+    for kernel in cute_py.kernels().values():
+        if "emulator" in kernel.targets:
+            have = {widths[element] for element in CONFIGS[kernel.kernel][1]}
+            assert np.dtype(numpy_type(kernel.factors[0])).itemsize in have or kernel.modes > 1, kernel.name
+
+
+# ---- Accesses
+
+
+@pytest.mark.compiler
+def test_what_a_kernel_must_not_touch_is_an_error(tmp_path: Path) -> None:
+    program = compiled(tmp_path, ROOT / "tests" / "cpp" / "accesses.cpp", "-O1", f"-I{ROOT / 'csrc'}")
+    output = subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout
+    said = dict(line.split(": ", 1) for line in output.splitlines())
+    here = "emulator: kernel: thread 0 of block (0,0,0) "
+    elsewhere = "which is in none of the arrays that the kernel was given"
+    assert said == {
+        "right": "nothing",
+        "past the end": f"{here}reads 4 bytes at A + 128 bytes, {elsewhere}",
+        "before the beginning": f"{here}reads 4 bytes at A - 4 bytes, {elsewhere}",
+        "half outside": f"{here}writes 4 bytes at C + 30 bytes, {elsewhere}",
+        "write": f"{here}writes 4 bytes at C + 32 bytes, {elsewhere}",
+        "vector": f"{here}reads 16 bytes at A + 4 bytes, whose address is no multiple of 16",
+        "number": f"{here}reads 4 bytes at A + 2 bytes, whose address is no multiple of 4",
+        "other memory": said["other memory"],
+        "shared past the end": f"{here}reads 4 bytes at shared memory + 1024 bytes, beyond the 1024 bytes that the CTA has",
+        "shared half outside": f"{here}reads 16 bytes at shared memory + 1016 bytes, beyond the 1024 bytes that the CTA has",
+        "shared vector": f"{here}reads 16 bytes at shared memory + 8 bytes, whose address is no multiple of 16",
+        "asynchronous source": f"{here}reads 16 bytes at A + 120 bytes, {elsewhere}",
+        "asynchronous vector": f"{here}reads 16 bytes at A + 8 bytes, whose address is no multiple of 16",
+        "asynchronous destination": f"{here}writes 16 bytes at shared memory + 1020 bytes, beyond the 1024 bytes that the CTA has",
+        "barrier": "emulator: kernel: 25 of 32 threads left the kernel while the others wait at a barrier",
+        "one thread": f"emulator: kernel: thread 5 of block (1,0,0) reads 4 bytes at A + 160 bytes, {elsewhere}",
+    }
+    assert elsewhere in said["other memory"]
+
+
+def test_arrays_that_a_gpu_cannot_read_are_refused() -> None:
+    """x86 reads a number from any address, a GPU from multiples of its size."""
+    memory = np.zeros(4 * 64 + 1, np.uint8)
+    unaligned = memory[1:].view(np.float32).reshape(8, 8)
+    aligned = np.ones((8, 8), np.float32)
+    for A, B, C in [(unaligned, aligned, None), (aligned, unaligned, None), (aligned, aligned, unaligned)]:
+        with pytest.raises(cute_py.UnsupportedProblemError, match="is not a multiple of 4 bytes"):
+            cute_py.gemm(A, B, C, kernel="sgemm_sm70", device="emulator")
+        cute_py.gemm(A, B, C, device="cpu")

@@ -93,7 +93,7 @@ assert active.value == 0, 'a context is active'
     python(code)
 
 
-@pytest.mark.parametrize("name", ["_core", "_trace"])
+@pytest.mark.parametrize("name", ["_core"])
 def test_only_the_entry_point_is_exported(name: str) -> None:
     """Other symbols could be mixed up with those of other libraries in the process."""
     module = importlib.import_module(f"cute_py.{name}")

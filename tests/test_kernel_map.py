@@ -2,61 +2,129 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import cute_py
-from cute_py import Kernel, OperandError, UnsupportedProblemError
+from cute_py import Kernel, OperandError, UnsupportedProblemError, _kernel_map
+from cute_py._kernel_map import Owner
 from cute_py.banks import audit
 
-# Rows of a kernel for two modes of M have two coordinates, which these maps do not speak of; those for few columns have no
-# tiles of both operands.
-VARIANTS = [
-    k for k in cute_py.kernels().values() if "emulator" in k.targets and k.modes_m == k.modes and k.most_n is None
-]
-WHOLE = [k for k in VARIANTS if not k.predicated and k.factors[-1] in ("float32", "float16") and k.compute == "float32"]
+VARIANTS = [k for k in cute_py.kernels().values() if "emulator" in k.targets]
+WHOLE = [k for k in VARIANTS if not k.predicated]
 
 
 def extents(kernel: Kernel) -> tuple[int, int, int]:
     m, n, k = kernel.tile
+    if kernel.most_m is not None:
+        return m - 2, n - 3, 2 * k + 3
+    if kernel.most_n is not None:
+        return m + 72, n, k + 3
     return (m + 72, n + 2, 2 * k + 3) if kernel.predicated else (2 * m, 2 * n, 3 * k)
 
 
-TRACED = [k for k in VARIANTS if k.factors[-1] in ("float32", "float16") and k.compute == "float32"]
+def numbers(array: np.ndarray) -> np.ndarray:
+    """A traced matrix as complex numbers; of bfloat16, which NumPy lacks, there are the bits."""
+    if array.dtype == np.uint16:
+        array = (array.astype(np.uint32) << 16).view(np.float32)
+    return array.astype(np.complex128)
 
 
-def test_rows_of_two_coordinates_have_no_owner() -> None:
-    kernel = cute_py.kernels()["sgemm_1_gett_f32"]
-    for call in (lambda: kernel.owner_of(C=(0, 0)), lambda: kernel.loads_of((0, 0), 0, 0)):
-        with pytest.raises(UnsupportedProblemError, match="several coordinates"):
-            call()
-
-
-def test_other_types_are_not_traced() -> None:
-    with pytest.raises(UnsupportedProblemError, match="multiplies float64, and only"):
-        cute_py.kernels()["sgemm_1_nested_f64"].trace()
-
-
-@pytest.mark.parametrize("kernel", TRACED, ids=lambda k: k.name)
+@pytest.mark.parametrize("kernel", VARIANTS, ids=lambda k: k.name)
 def test_the_predicted_owner_is_the_writer_of_every_element_of_c(kernel: Kernel) -> None:
     trace = kernel.trace(*extents(kernel), spaces=("C",))
-    wide = [x.astype(np.complex128) for x in (trace.A, trace.B)]
-    np.testing.assert_array_equal(trace.C, wide[0] @ wide[1].T)
+    np.testing.assert_array_equal(trace.C, numbers(trace.A) @ numbers(trace.B).T)
     block_m, block_n, thread, times = np.moveaxis(trace.writers(), -1, 0)
+    np.testing.assert_array_equal(times, 1)
     i, j = np.indices(trace.C.shape)
     m, n = kernel.tile[:2]
-    owner, _ = kernel.config.owners
-    np.testing.assert_array_equal(times, 1)
-    np.testing.assert_array_equal(block_m, i // m)
     np.testing.assert_array_equal(block_n, j // n)
-    if kernel.modes == 1 and kernel.kernel != "gemm_sm80":  # whose sums travel through shared memory, to another thread
+    owner, _ = kernel.config.owners
+    if kernel.modes_m > kernel.modes:  # rows are (i0, i1) of (M/2, 2)
+        half = len(trace.C) // 2
+        tile = kernel.config.cta_tiler[0]
+        blocks = -(-half // tile[0])
+        np.testing.assert_array_equal(block_m, i % half // tile[0] + i // half // tile[1] * blocks)
+        for row in (0, half - 1, half, 2 * half - 1):
+            who = kernel.owner_of(C=((row % half, row // half), 5))
+            assert (who.thread, who.block[0][0]) == (thread[row, 5], row % half // tile[0])
+        return
+    np.testing.assert_array_equal(block_m, i // m)
+    hands_over = kernel.kernel == "gemm_sm80" or (kernel.modes > 1 and kernel.kernel != "gemm_skinny")
+    if not hands_over and kernel.most_m is None:
         np.testing.assert_array_equal(thread, owner[i % m, j % n])
 
 
+@pytest.mark.parametrize("kernel", [k for k in VARIANTS if k.most_m is not None], ids=lambda k: k.name)
+def test_owners_of_small_products_are_those_of_a_whole_one(kernel: Kernel) -> None:
+    m, n, _ = kernel.tile
+    trace = kernel.trace(m, n, 8, spaces=("C",))
+    _, _, thread, times = np.moveaxis(trace.writers(), -1, 0)
+    owner, _ = kernel.config.owners
+    np.testing.assert_array_equal(times, 1)
+    np.testing.assert_array_equal(thread, owner)
+    assert kernel.owner_of(C=(m - 1, n - 1)).thread == thread[m - 1, n - 1]
+    with pytest.raises(OperandError, match="takes at most 64 rows"):
+        kernel.owner_of(C=(m, 0))
+
+
+@pytest.mark.parametrize("kernel", [k for k in VARIANTS if k.modes_m > k.modes], ids=lambda k: k.name)
+def test_rows_of_two_coordinates_are_asked_for_by_both(kernel: Kernel) -> None:
+    assert kernel.owner_of(C=((3, 1), 0)) == Owner(((0, 0), 0), thread=3, register=4)
+    with pytest.raises(OperandError, match=r"C must be \(\(i0, i1\), j\)"):
+        kernel.owner_of(C=(0, 0))
+
+
+@pytest.mark.parametrize("kernel", VARIANTS, ids=lambda k: k.name)
+def test_every_kernel_has_a_report(kernel: Kernel, tmp_path: Path) -> None:
+    page = kernel.report(tmp_path / "k.html").read_text()
+    for section in ("Facts", "Tiles", "Shared memory", "Copies", "Math", "Owners of C", "Banks"):
+        assert f">{section}</h2>" in page
+
+
+def test_a_trace_that_would_take_long_is_refused_at_once() -> None:
+    kernel = cute_py.kernels()["sgemm_sm80_nt_f32"]
+    for spaces in (("A", "B", "C", "shared"), ("C",)):
+        begin = time.perf_counter()
+        with pytest.raises(OperandError, match="next: trace fewer spaces, or one tile"):
+            kernel.trace(4096, 4096, 4096, spaces=spaces)
+        assert time.perf_counter() - begin < 3
+
+
+def test_a_trace_ends_at_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = cute_py.kernels()["sgemm_1_nt_f32"]
+    accesses = len(kernel.trace().accesses)
+    monkeypatch.setattr(_kernel_map, "_LIMIT", accesses)
+    assert len(kernel.trace().accesses) == accesses
+    monkeypatch.setattr(_kernel_map, "_LIMIT", accesses - 1)
+    with pytest.raises(OperandError, match=f"more than {accesses - 1} accesses"):
+        kernel.trace()
+
+
+def test_other_threads_run_while_a_kernel_is_traced() -> None:
+    ticks = []
+    done = threading.Event()
+
+    def count() -> None:
+        while not done.wait(0.001):
+            ticks.append(time.perf_counter())
+
+    counter = threading.Thread(target=count)
+    counter.start()
+    begin = time.perf_counter()
+    cute_py.kernels()["sgemm_1_nt_f32"].trace(512, 512, 512, spaces=("C",))
+    end = time.perf_counter()
+    done.set()
+    counter.join()
+    assert sum(begin < tick < end for tick in ticks) > 5
+
+
 def test_what_a_thread_of_a_nested_kernel_copies_is_not_known() -> None:
-    with pytest.raises(UnsupportedProblemError, match="depends on the operand's strides"):
+    with pytest.raises(UnsupportedProblemError, match="depends on the operand's extents and strides"):
         cute_py.kernels()["sgemm_2_nested_f32"].loads_of((0, 0), 0, 0)
 
 
@@ -66,7 +134,9 @@ def test_owner_of_is_one_to_one(kernel: Kernel) -> None:
     m, n = kernel.tile[:2]
     assert thread.shape == (m, n)
     assert len({*zip(thread.ravel().tolist(), register.ravel().tolist(), strict=True)}) == m * n
-    assert register.max() == m * n // kernel.threads - 1
+    assert register.max() == m * n // (thread.max() + 1) - 1
+    if kernel.most_n is not None or kernel.modes_m > kernel.modes:
+        return
     owner = kernel.owner_of(C=(m + 17, 2 * n + 5))
     assert owner.block == (1, 2)
     assert (owner.thread, owner.register) == (thread[17, 5], register[17, 5])
@@ -109,7 +179,9 @@ def test_loads_of_says_what_each_thread_reads_and_where_it_writes_it(kernel: Ker
             assert {load.shared for load in predicted} == written
 
 
-@pytest.mark.parametrize("kernel", [k for k in WHOLE if k.kernel != "gemm_sm80"], ids=lambda k: k.name)
+@pytest.mark.parametrize(
+    "kernel", [k for k in WHOLE if k.kernel != "gemm_sm80" and k.compute == "float32"], ids=lambda k: k.name
+)
 def test_the_kernels_have_no_bank_conflicts(kernel: Kernel) -> None:
     costs = audit(kernel.trace(spaces=("shared",)))
     assert {name.split()[0] for name in costs} == {"read", "write"}
@@ -158,7 +230,7 @@ def test_bad_requests() -> None:
     ]:
         with pytest.raises(OperandError, match=message):
             call()
-    with pytest.raises(UnsupportedProblemError, match="no tiles of A and B"):
+    with pytest.raises(UnsupportedProblemError, match="is a CPU kernel"):
         cute_py.kernels()["reference_f32"].config  # noqa: B018
 
 

@@ -66,12 +66,12 @@ py::object config(std::string const& name) {
   for (Entry const* entry : instances::registry()) {
     if (entry->traits.name != name || entry->describe == nullptr) continue;
     ConfigRecord const r = entry->describe();
-    auto const cast = [](SmemLayoutRecord const& l) {
-      return std::visit([](auto const& held) { return py::cast(held); }, l);
+    auto const cast = [](SmemLayoutRecord const& l) -> py::object {
+      return std::visit([](auto const& held) { return py::object(py::cast(held)); }, l);
     };
     py::dict d;
     d["cta_tiler"] = to_python(r.cta_tiler);
-    d["smem_a"] = cast(r.smem_a);
+    d["smem_a"] = r.smem_a ? cast(*r.smem_a) : py::none();
     d["smem_b"] = cast(r.smem_b);
     d["a"] = value_type_tuple(r.a);
     d["b"] = value_type_tuple(r.b);
@@ -84,6 +84,7 @@ py::object config(std::string const& name) {
     d["copy_a"] = optional_copy(r.copy_a);
     d["copy_b"] = optional_copy(r.copy_b);
     d["mma"] = optional_mma(r.mma);
+    d["owners_c"] = optional_layout(r.owners_c);
     return d;
   }
   return py::none();

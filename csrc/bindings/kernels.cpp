@@ -97,6 +97,7 @@ void register_kernels(py::module_& module) {
   module.attr("__version__") = CUTE_PY_VERSION;
   module.attr("cutlass_version") = CUTE_PY_CUTLASS_VERSION;
   module.attr("built_with_cuda") = runtime::built_with_cuda();
+  module.attr("kernel_set") = CUTE_PY_KERNEL_SET;
   module.def("cuda_runtime_version", &runtime::cuda_runtime_version);
   module.def("cuda_driver_version", &runtime::cuda_driver_version);
   module.def("device_count", &runtime::device_count);

@@ -8,6 +8,7 @@
 #include "bindings/kernels.hpp"
 #include "bindings/layouts.hpp"
 #include "bindings/plan.hpp"
+#include "bindings/trace.hpp"
 
 PYBIND11_MODULE(_core, module) {
   using namespace cute_py::bindings;
@@ -19,5 +20,6 @@ PYBIND11_MODULE(_core, module) {
   register_plan(module);
   register_layouts(module);
   register_catalogue(module);
+  register_trace(module);
   guard_classes(module);
 }

@@ -161,10 +161,10 @@ struct GemmSkinny {
 
   // (column,k in step,step,block,pipe), k contiguous
   static constexpr int pitch_b = tile_k + Op::pad_b;
-  using SmemLayoutB = cute::Layout<cute::Shape<Columns, StepK, StepsK, Blocks, cute::_2>,
-                                   cute::Stride<cute::Int<pitch_b>, cute::_1, StepK,
-                                                cute::Int<Columns::value * pitch_b>, cute::Int<max_columns * pitch_b>>>;
-  using SmemTileB =  // (n,k,pipe), the same
+  using SmemStepsB = cute::Layout<cute::Shape<Columns, StepK, StepsK, Blocks, cute::_2>,
+                                  cute::Stride<cute::Int<pitch_b>, cute::_1, StepK, cute::Int<Columns::value * pitch_b>,
+                                               cute::Int<max_columns * pitch_b>>>;
+  using SmemLayoutB =  // (n,k,pipe), the same
       cute::Layout<cute::Shape<cute::Int<max_columns>, cute::Int<tile_k>, cute::_2>,
                    cute::Stride<cute::Int<pitch_b>, cute::_1, cute::Int<max_columns * pitch_b>>>;
 
@@ -173,6 +173,11 @@ struct GemmSkinny {
   using SmemLayoutSums = cute::Layout<
       cute::Shape<BlkM, Columns, cute::Int<threads_k>>,
       cute::Stride<cute::_1, BlkM, cute::Int<BlkM::value * Columns::value + 16 / static_cast<int>(sizeof(TC))>>>;
+
+  // Who adds the sums up and writes, a block of columns after the other: (thread,value) -> element of the tile of C
+  using Writers = cute::Int<cute::min(threads, BlkM::value* Columns::value)>;
+  using OwnersC = cute::Layout<cute::Shape<Writers, cute::Int<BlkM::value * max_columns / Writers::value>>,
+                               cute::Stride<cute::_1, Writers>>;
 
   union SharedStorage {
     alignas(16) T b[cute::cosize_v<SmemLayoutB>];

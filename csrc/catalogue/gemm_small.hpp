@@ -102,6 +102,29 @@ struct GemmSmall {
     std::int64_t product_b[2][most_products];
   };
 
+  // Of products of 64x64, k-major, as share_out lays them out; of smaller ones there are several in the same place.
+  using LinesInRow = cute::Int<tensor_cores ? 1 : group>;  // before a vector is left out
+  using Rows = cute::Shape<LinesInRow, cute::Int<max_rows / LinesInRow::value>>;
+  using SmemLayoutA = cute::Layout<
+      cute::Shape<Rows, cute::Int<most_k>, cute::Int<stages>>,
+      cute::Stride<cute::Stride<cute::Int<most_k>, cute::Int<LinesInRow::value * most_k + vector>>, cute::_1,
+                   cute::Int<most_vectors * vector>>>;  // (m,k,pipe)
+  using SmemLayoutB = SmemLayoutA;                      // (n,k,pipe)
+
+  // Who computes what of one: a thread 4x4 results, or a warp 32x16. (thread,value) -> element of C
+  using OwnersC = cute::conditional_t<
+      tensor_cores,
+      cute::Layout<
+          cute::Shape<cute::Shape<cute::_4, cute::_8, cute::_2, cute::_4>, cute::Shape<cute::_2, cute::_2, cute::_4>>,
+          cute::Stride<cute::Stride<cute::_2, cute::_64, cute::Int<warp_m>, cute::Int<warp_n * max_rows>>,
+                       cute::Stride<cute::_1, cute::Int<8 * max_rows>, cute::_8>>>,
+      cute::Layout<cute::Shape<cute::Shape<cute::_16, cute::_16>,
+                               cute::Shape<cute::Shape<cute::Int<group>, cute::Int<4 / group>>,
+                                           cute::Shape<cute::Int<group>, cute::Int<4 / group>>>>,
+                   cute::Stride<cute::Stride<cute::Int<group>, cute::Int<group * max_rows>>,
+                                cute::Stride<cute::Stride<cute::_1, cute::Int<16 * group>>,
+                                             cute::Stride<cute::Int<max_rows>, cute::Int<16 * group * max_rows>>>>>>;
+
   // Completes a shape of which the extents and the operands' majors are known.
   static void share_out(SmallShape& s) {
     auto const up = [](int x, int multiple) { return (x + multiple - 1) / multiple * multiple; };

@@ -61,12 +61,15 @@ using SmemLayoutRecord = std::variant<layout::Layout, layout::ComposedLayout>;
 // Everything about a Config that is a layout.
 struct ConfigRecord {
   layout::IntTuple cta_tiler;  // (BLK_M,BLK_N,BLK_K)
-  SmemLayoutRecord smem_a;     // (m,k,...) -> element of the operand's shared memory
-  SmemLayoutRecord smem_b;
   ValueType a;
   ValueType b;
   ValueType c;
-  std::size_t smem_offset_a;  // of the operand within the CTA's shared memory, in bytes
+
+  // (m,k,...) -> element of the operand's shared memory, and where that begins in the CTA's, in bytes. A may go
+  // straight to registers.
+  std::optional<SmemLayoutRecord> smem_a;
+  SmemLayoutRecord smem_b;
+  std::size_t smem_offset_a;
   std::size_t smem_offset_b;
 
   // Of a kernel that partitions by thread layouts.
@@ -78,6 +81,9 @@ struct ConfigRecord {
   std::optional<TiledCopyRecord> copy_a;
   std::optional<TiledCopyRecord> copy_b;
   std::optional<TiledMmaRecord> mma;
+
+  // Of one whose sums change hands, who writes them: (thread,value) -> flat (m,n).
+  std::optional<layout::Layout> owners_c;
 };
 
 // An atom whose traits are no layouts, and what is wrong with them.

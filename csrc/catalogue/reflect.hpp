@@ -200,36 +200,63 @@ TiledCopyRecord reflect(cute::TiledCopy<cute::Copy_Atom<Operation, T>, LayoutTV,
 }
 
 template <class Config, class = void>
+struct HasTileOfA : std::false_type {};
+template <class Config>
+struct HasTileOfA<Config, std::void_t<typename Config::SmemLayoutA>> : std::true_type {};
+
+template <class Config, class = void>
 struct PartitionsByThreads : std::false_type {};
 template <class Config>
 struct PartitionsByThreads<Config, std::void_t<typename Config::ThreadLayoutC>> : std::true_type {};
+
+template <class Config, class = void>
+struct HasTiledCopies : std::false_type {};
+template <class Config>
+struct HasTiledCopies<Config, std::void_t<typename Config::TiledCopyA>> : std::true_type {};
+
+template <class Config, class = void>
+struct HasTiledMma : std::false_type {};
+template <class Config>
+struct HasTiledMma<Config, std::void_t<typename Config::TiledMma>> : std::true_type {};
+
+template <class Config, class = void>
+struct HasOwners : std::false_type {};
+template <class Config>
+struct HasOwners<Config, std::void_t<typename Config::OwnersC>> : std::true_type {};
 
 template <class Config>
 ConfigRecord reflect_config() {
   using Storage = typename Config::SharedStorage;
   ConfigRecord r{lift_int_tuple(typename Config::CtaTiler{}),
-                 lift(typename Config::SmemLayoutA{}),
-                 lift(typename Config::SmemLayoutB{}),
                  value_type<typename Config::TA>(),
                  value_type<typename Config::TB>(),
                  value_type<typename Config::TC>(),
-                 offsetof(Storage, a),
+                 std::nullopt,
+                 lift(typename Config::SmemLayoutB{}),
+                 0,
                  offsetof(Storage, b),
                  std::nullopt,
                  std::nullopt,
                  std::nullopt,
                  std::nullopt,
                  std::nullopt,
+                 std::nullopt,
                  std::nullopt};
+  if constexpr (HasTileOfA<Config>::value) {
+    r.smem_a = lift(typename Config::SmemLayoutA{});
+    r.smem_offset_a = offsetof(Storage, a);
+  }
   if constexpr (PartitionsByThreads<Config>::value) {
     r.threads_a = lift(typename Config::ThreadLayoutA{});
     r.threads_b = lift(typename Config::ThreadLayoutB{});
     r.threads_c = lift(typename Config::ThreadLayoutC{});
-  } else {
+  }
+  if constexpr (HasTiledCopies<Config>::value) {
     r.copy_a = reflect(typename Config::TiledCopyA{});
     r.copy_b = reflect(typename Config::TiledCopyB{});
-    r.mma = reflect(typename Config::TiledMma{});
   }
+  if constexpr (HasTiledMma<Config>::value) r.mma = reflect(typename Config::TiledMma{});
+  if constexpr (HasOwners<Config>::value) r.owners_c = lift(typename Config::OwnersC{});
   return r;
 }
 

@@ -42,7 +42,8 @@ struct Program {
 //
 // - An index of A alone, or of B alone, that is summed over is summed first, into the workspace, if that saves work; if
 //   the problem is batch_invariant, always.
-// - A product with too few tiles for the device and a long K is computed in parts of K. The last step adds their sums in
+// - A product with too few tiles for the device and a long K is computed in parts of K. The last step adds their sums
+// in
 //   a fixed order. Not if the problem is batch_invariant, nor for a kernel that was named.
 Program make_program(Problem const& problem, Target target, DeviceInfo const& device, std::string_view name,
                      Registry const& registry);

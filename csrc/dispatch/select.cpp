@@ -43,6 +43,15 @@ bool is_aligned(Array const& array, Major major, int bytes, Modes const& first, 
   return true;
 }
 
+// A GPU reads and writes no number across a multiple of its size.
+int element_alignment(Traits const& t, Array const& array) {
+  return std::max(t.element_alignment, scalar_bytes_of(array.type));
+}
+
+bool has_aligned_elements(Array const& array, int bytes) {
+  return reinterpret_cast<std::uintptr_t>(array.data) % bytes == 0;
+}
+
 int mismatched_majors(Traits const& traits, Problem const& p) {
   if (p.alpha == 0.0) return 0;
   if (traits.most_n != 0 && traits.modes > 1) {  // reads A in vectors and B in any way
@@ -150,8 +159,11 @@ unsigned refusals(Traits const& t, Problem const& p, DeviceInfo const& device) {
   if (p.m.rank > t.modes_m || p.n.rank > t.modes || p.k.rank > t.modes || p.l.rank > kMaxKernelModes) refused |= kModes;
   if ((t.most_m != 0 && m > t.most_m) || (t.most_n != 0 && n > t.most_n)) refused |= kTooLarge;
   if (!t.fuses && !fits_without_epilogue(t, p)) refused |= kEpilogue;
-  if (reads && reinterpret_cast<std::uintptr_t>(p.a.data) % t.element_alignment != 0) refused |= kAlignmentA;
-  if (reads && reinterpret_cast<std::uintptr_t>(p.b.data) % t.element_alignment != 0) refused |= kAlignmentB;
+  if (reads && !has_aligned_elements(p.a, element_alignment(t, p.a))) refused |= kAlignmentA;
+  if (reads && !has_aligned_elements(p.b, element_alignment(t, p.b))) refused |= kAlignmentB;
+  for (Array const* x : {p.reads_c() ? &p.c : &p.d, &p.d, &p.epilogue.bias, &p.epilogue.residual}) {
+    if (x->data != nullptr && !has_aligned_elements(*x, scalar_bytes_of(x->type))) refused |= kAlignmentC;
+  }
   if (p.batch_invariant && (!t.predicated || t.most_n != 0)) refused |= kInvariance;
   if (t.predicated || (refused & kModes)) return refused;
 
@@ -211,11 +223,17 @@ std::string describe(unsigned refused, Traits const& t, Problem const& p, Device
                      ") is no multiple of the tile (" + number(t.tile[0]) + "," + number(t.tile[1]) + "," +
                      number(t.tile[2]) + ")");
   }
-  for (auto const& [bit, name] :
-       {std::pair{kAlignmentA, "A"}, std::pair{kAlignmentB, "B"}, std::pair{kAlignmentC, "C"}}) {
+  struct {
+    Refusal bit;
+    char const* name;
+    int bytes;
+  } const alignments[] = {{kAlignmentA, "A", element_alignment(t, p.a)},
+                          {kAlignmentB, "B", element_alignment(t, p.b)},
+                          {kAlignmentC, "C", scalar_bytes_of(p.d.type)}};
+  for (auto const& [bit, name, bytes] : alignments) {
     if (refused & bit) {
       append(text, std::string(name) + "'s pointer or leading dimension is not a multiple of " +
-                       number(t.predicated ? t.element_alignment : t.alignment_bytes) + " bytes");
+                       number(t.predicated ? bytes : t.alignment_bytes) + " bytes");
     }
   }
   return text;

@@ -12,9 +12,13 @@
 #undef __launch_bounds__
 #undef __align__
 #define __global__
-#define __shared__ __thread  // not thread_local: that allows for a constructor, and every access would ask for it
+#define __shared__
 #define __launch_bounds__(...)
-#define __align__(n)  // the definition in cta.cpp has the alignment
+#define __align__(n)
+
+// A kernel declares `extern __shared__ unsigned char shared_memory[]`. It becomes a function that returns where the
+// array of the CTA is.
+#define shared_memory (*shared_memory_of_cta())
 
 #define threadIdx (::cute_py::emulator::thread_index())
 #define blockIdx (::cute_py::emulator::block_index())

@@ -4,9 +4,9 @@
 #include <ucontext.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <exception>
-#include <limits>
 #include <new>
 #include <numeric>
 #include <random>
@@ -14,10 +14,15 @@
 #include <utility>
 #include <vector>
 
+#include "emulator/trace.hpp"
 #include "problem/parallel.hpp"
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/common_interface_defs.h>
+#endif
+
 namespace cute_py::kernels::cutlass_scheduled {
-alignas(128) __thread unsigned char shared_memory[emulator::kSharedMemoryBytes];
+unsigned char (*shared_memory_of_cta()) [] { return reinterpret_cast<unsigned char (*)[]>(emulator::reach.shared); }
 }  // namespace cute_py::kernels::cutlass_scheduled
 
 namespace cute_py::emulator {
@@ -33,8 +38,6 @@ struct AsyncCopy {
   bool fill_with_zero;
 };
 
-constexpr int kWarp = 32;
-
 enum class State { ready, at_barrier, at_warp_barrier, done };
 
 struct Fiber {
@@ -45,20 +48,48 @@ struct Fiber {
   int warp_barriers = 0;
   std::vector<AsyncCopy> copies;    // in the order of issue
   std::vector<std::size_t> groups;  // copies[..groups[i]) belong to groups 0..i
+  void* asan_stack = nullptr;
 };
 
-// Stack space for the fibers of one CTA, kept for the next one.
-class Stacks {
+struct Stack {
+  void const* bottom = nullptr;
+  std::size_t bytes = 0;
+};
+
+// A switch to another stack, of which AddressSanitizer, where it looks on, has to be told before and after.
+class Switch {
  public:
-  explicit Stacks(int count) : bytes_(count * kStackBytes) {
+#ifdef __SANITIZE_ADDRESS__
+  Switch(void** own, Stack const& to) { __sanitizer_start_switch_fiber(own, to.bottom, to.bytes); }
+  void arrived(void* own) const { __sanitizer_finish_switch_fiber(own, nullptr, nullptr); }
+
+  // On a stack that is new; returns the one that it was reached from.
+  static Stack arrived_first() {
+    Stack from;
+    __sanitizer_finish_switch_fiber(nullptr, &from.bottom, &from.bytes);
+    return from;
+  }
+#else
+  Switch(void**, Stack const&) {}
+  void arrived(void*) const {}
+  static Stack arrived_first() { return {}; }
+#endif
+};
+
+// Stacks for the fibers of one CTA and its shared memory, kept for the next one.
+class Memory {
+ public:
+  explicit Memory(int threads) : bytes_(threads * kStackBytes + kSharedMemoryBytes) {
     memory_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory_ == MAP_FAILED) throw std::bad_alloc();
   }
-  Stacks(Stacks const&) = delete;
-  Stacks& operator=(Stacks const&) = delete;
-  ~Stacks() { munmap(memory_, bytes_); }
+  Memory(Memory const&) = delete;
+  Memory& operator=(Memory const&) = delete;
+  ~Memory() { munmap(memory_, bytes_); }
 
-  void* operator[](int i) const { return static_cast<char*>(memory_) + i * kStackBytes; }
+  void* stack(int thread) const { return static_cast<char*>(memory_) + thread * kStackBytes; }
+  std::size_t stack_bytes() const { return bytes_ - kSharedMemoryBytes; }
+  void* shared() const { return static_cast<char*>(memory_) + stack_bytes(); }
 
  private:
   std::size_t bytes_;
@@ -67,16 +98,30 @@ class Stacks {
 
 class Cta {
  public:
-  Cta(int threads, std::function<void()> const& body)
-      : body_(body), stacks_(threads), fibers_(threads), warps_((threads + kWarp - 1) / kWarp) {}
+  explicit Cta(Launch const& launch)
+      : launch_(launch),
+        memory_(launch.threads),
+        fibers_(launch.threads),
+        warps_((launch.threads + kWarp - 1) / kWarp) {}
 
-  void run(Index3 block, std::size_t shared_bytes, EmulatorOptions const& options);
+  void run(Index3 block, Execution const& execution);
+
+  // Leaves the fiber that is running for good: nothing on its stack owns anything.
+  [[noreturn]] void stop(std::string const& what) {
+    auto const text = [](unsigned i) { return std::to_string(i); };
+    fail(std::string(launch_.kernel) + ": thread " + text(current().index.x) + " of block (" + text(block_.x) + "," +
+         text(block_.y) + "," + text(block_.z) + ") " + what);
+    for (;;) wait(State::done);
+  }
 
   Fiber& current() { return fibers_[current_]; }
   Index3 block() const { return block_; }
   void wait(State state) {
-    current().state = state;
-    swapcontext(&current().context, &scheduler_);
+    Fiber& fiber = current();
+    fiber.state = state;
+    Switch const to_scheduler(state == State::done ? nullptr : &fiber.asan_stack, scheduler_stack_);
+    swapcontext(&fiber.context, &scheduler_);
+    to_scheduler.arrived(fiber.asan_stack);
   }
 
   // Two buffers in turn: while some lanes read one, others may be on their way to the next exchange.
@@ -88,7 +133,10 @@ class Cta {
     int waiting = 0;
   };
 
+  struct Session;
+
   static void enter();
+  void fail(std::string const& message) { failure_ = std::make_exception_ptr(KernelError("emulator: " + message)); }
   void pass(int thread);
   void release_barrier(int threads);
   int count(State state) const {
@@ -96,11 +144,12 @@ class Cta {
         std::count_if(fibers_.begin(), fibers_.end(), [&](Fiber const& f) { return f.state == state; }));
   }
 
-  std::function<void()> const& body_;
-  Stacks stacks_;
+  Launch const& launch_;
+  Memory memory_;
   std::vector<Fiber> fibers_;
   std::vector<Warp> warps_;
   ucontext_t scheduler_;
+  Stack scheduler_stack_;
   int current_ = 0;
   Index3 block_;
   std::exception_ptr failure_;
@@ -110,8 +159,9 @@ thread_local Cta* running = nullptr;
 
 void Cta::enter() {
   Cta& cta = *running;
+  cta.scheduler_stack_ = Switch::arrived_first();
   try {
-    cta.body_();
+    cta.launch_.body(cta.launch_.arguments);
   } catch (...) {
     if (!cta.failure_) cta.failure_ = std::current_exception();
   }
@@ -121,7 +171,10 @@ void Cta::enter() {
 // Runs one thread up to where it waits, and with it releases its warp if it was the last one.
 void Cta::pass(int thread) {
   current_ = thread;
+  void* own = nullptr;
+  Switch const to_fiber(&own, {memory_.stack(thread), kStackBytes});
   swapcontext(&scheduler_, &fibers_[thread].context);
+  to_fiber.arrived(own);
   if (fibers_[thread].state != State::at_warp_barrier) return;
   auto const first = thread / kWarp * kWarp;
   auto const last = std::min<int>(first + kWarp, static_cast<int>(fibers_.size()));
@@ -138,30 +191,51 @@ void Cta::release_barrier(int threads) {
   auto const done = count(State::done);
   auto const in_warps = count(State::at_warp_barrier);
   if (done == threads) return;
+  auto const of_all = " of " + std::to_string(threads) + " threads ";
+  auto const name = std::string(launch_.kernel) + ": ";
   if (in_warps > 0) {
-    failure_ =
-        std::make_exception_ptr(KernelError("emulator: " + std::to_string(in_warps) + " of " + std::to_string(threads) +
-                                            " threads wait for lanes of their warps that do not come"));
+    fail(name + std::to_string(in_warps) + of_all + "wait for lanes of their warps that do not come");
   } else if (done > 0) {
-    failure_ =
-        std::make_exception_ptr(KernelError("emulator: " + std::to_string(done) + " of " + std::to_string(threads) +
-                                            " threads left the kernel while the others wait at a barrier"));
+    fail(name + std::to_string(done) + of_all + "left the kernel while the others wait at a barrier");
   }
   for (Fiber& fiber : fibers_) {
     if (fiber.state == State::at_barrier) fiber.state = State::ready;
   }
 }
 
-void Cta::run(Index3 block, std::size_t shared_bytes, EmulatorOptions const& options) {
-  block_ = block;
-  running = this;
-  for (Warp& warp : warps_) warp.waiting = 0;
-  if (options.poison_shared_memory) {
-    float const nan = std::numeric_limits<float>::quiet_NaN();
-    for (std::size_t i = 0; i + sizeof(nan) <= shared_bytes; i += sizeof(nan)) {
-      std::memcpy(kernels::shared_memory + i, &nan, sizeof(nan));
-    }
+// While it lives, this operating-system thread runs a CTA.
+struct Cta::Session {
+  Session(Cta& cta, Execution const& execution) {
+    Launch const& launch = cta.launch_;
+    auto const span = [](void const* data, std::size_t bytes) {
+      auto const first = reinterpret_cast<std::intptr_t>(data);
+      return Span{first, first + static_cast<std::intptr_t>(bytes)};
+    };
+    reach.stacks = reinterpret_cast<std::uintptr_t>(cta.memory_.stack(0));
+    reach.stack_bytes = cta.memory_.stack_bytes();
+    reach.shared = reinterpret_cast<std::uintptr_t>(cta.memory_.shared());
+    reach.shared_bytes = launch.shared_bytes;
+    reach.quiet_bytes = execution.tracer == nullptr ? launch.shared_bytes / 16 * 16 : 0;
+    reach.operands = &launch.operands;
+    reach.arguments = span(launch.arguments, launch.argument_bytes);
+    reach.tracer = execution.tracer;
+    reach.runs = true;
+    running = &cta;
   }
+  ~Session() {
+    running = nullptr;
+    reach = Reach{};
+  }
+  Session(Session const&) = delete;
+  Session& operator=(Session const&) = delete;
+};
+
+void Cta::run(Index3 block, Execution const& execution) {
+  EmulatorOptions const& options = execution.emulator;
+  Session const session(*this, execution);
+  block_ = block;
+  for (Warp& warp : warps_) warp.waiting = 0;
+  if (options.poison_shared_memory) std::memset(memory_.shared(), launch_.poison, launch_.shared_bytes);
 
   auto const threads = static_cast<int>(fibers_.size());
   for (int t = 0; t < threads; ++t) {
@@ -173,7 +247,7 @@ void Cta::run(Index3 block, std::size_t shared_bytes, EmulatorOptions const& opt
     fiber.copies.clear();
     fiber.groups.clear();
     getcontext(&fiber.context);
-    fiber.context.uc_stack.ss_sp = stacks_[t];
+    fiber.context.uc_stack.ss_sp = memory_.stack(t);
     fiber.context.uc_stack.ss_size = kStackBytes;
     fiber.context.uc_link = nullptr;
     makecontext(&fiber.context, &Cta::enter, 0);
@@ -186,37 +260,45 @@ void Cta::run(Index3 block, std::size_t shared_bytes, EmulatorOptions const& opt
 
   // Each round takes every thread that can go on to where it waits.
   while (count(State::done) < threads && !failure_) {
+    execution.check_interrupt();
     if (options.order == ThreadOrder::random) std::shuffle(order.begin(), order.end(), random);
     for (int const t : order) {
-      if (fibers_[t].state == State::ready) pass(t);
+      if (fibers_[t].state == State::ready && !failure_) pass(t);
     }
     if (!failure_ && count(State::ready) == 0) release_barrier(threads);
   }
-  running = nullptr;
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
 }  // namespace
 
-void run_grid(Index3 grid, int threads, std::size_t shared_bytes, Execution const& execution,
-              std::function<void()> const& body) {
-  if (shared_bytes > kSharedMemoryBytes) {
-    throw KernelError("emulator: a CTA cannot have " + std::to_string(shared_bytes) + " bytes of shared memory");
+void run_grid(Launch const& launch, Execution const& execution) {
+  if (launch.shared_bytes > kSharedMemoryBytes) {
+    throw KernelError("emulator: a CTA cannot have " + std::to_string(launch.shared_bytes) + " bytes of shared memory");
   }
+  Index3 const grid = launch.grid;
   auto const blocks = std::int64_t{grid.x} * grid.y * grid.z;
-  auto const workers = std::min<std::int64_t>(execution.host_threads, blocks);
+  auto const workers = execution.tracer != nullptr ? 1 : std::min<std::int64_t>(execution.host_threads, blocks);
+  std::atomic<bool> failed{false};
 
   // Each worker keeps one CTA's stacks and takes every workers-th block.
   parallel_for(static_cast<int>(workers), workers, [&](std::int64_t worker) {
-    Cta cta(threads, body);
-    for (std::int64_t i = worker; i < blocks; i += workers) {
+    Cta cta(launch);
+    for (std::int64_t i = worker; i < blocks && !failed; i += workers) {
       auto const x = static_cast<unsigned>(i % grid.x);
       auto const y = static_cast<unsigned>(i / grid.x % grid.y);
       auto const z = static_cast<unsigned>(i / grid.x / grid.y);
-      cta.run({x, y, z}, shared_bytes, execution.emulator);
+      try {
+        cta.run({x, y, z}, execution);
+      } catch (...) {
+        failed = true;
+        throw;
+      }
     }
   });
 }
+
+void stop(std::string const& what) { running->stop(what); }
 
 Index3 thread_index() { return running->current().index; }
 Index3 block_index() { return running->block(); }
@@ -230,9 +312,9 @@ void warp_barrier() { running->wait(State::at_warp_barrier); }
 
 int barriers_passed() { return running->current().barriers; }
 
-AccessHook access_hook = nullptr;
-
 void async_copy(void* destination, void const* source, int bytes, bool fill_with_zero) {
+  if (!fill_with_zero) check(source, bytes, false, Access::announced);
+  check(destination, bytes, true, Access::announced);
   running->current().copies.push_back({destination, source, bytes, fill_with_zero});
 }
 
@@ -249,9 +331,9 @@ void async_wait(int groups_left_pending) {
   auto const copies = fiber.groups[complete - 1];
   for (std::size_t i = 0; i < copies; ++i) {
     AsyncCopy const& copy = fiber.copies[i];
-    if (access_hook != nullptr) {
-      if (!copy.fill_with_zero) access_hook(copy.source, copy.bytes, false);
-      access_hook(copy.destination, copy.bytes, true);
+    if (reach.tracer != nullptr) {
+      if (!copy.fill_with_zero) check(copy.source, copy.bytes, false, Access::instruction);
+      check(copy.destination, copy.bytes, true, Access::instruction);
     }
     if (copy.fill_with_zero) {
       std::memset(copy.destination, 0, copy.bytes);

@@ -2,14 +2,15 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <stdexcept>
+#include <string>
 
+#include "emulator/memory.hpp"
 #include "kernels/namespace.hpp"
 #include "problem/entry.hpp"
 
 // One CTA on the host. Its threads are fibers of one operating-system thread, a barrier is a switch to the next fiber,
-// and shared memory is a buffer of the operating-system thread.
+// and shared memory is a buffer beside their stacks.
 namespace cute_py::emulator {
 
 struct Index3 {
@@ -21,14 +22,32 @@ struct Index3 {
 // The most shared memory that a CTA can have on any supported GPU, in bytes.
 inline constexpr std::size_t kSharedMemoryBytes = 227 * 1024;
 
-// A kernel did what no GPU guarantees to work, such as a barrier that not every thread reaches.
+// A kernel did what no GPU guarantees to work, such as a barrier that not every thread reaches, or a read of memory
+// that it was not given.
 struct KernelError : std::logic_error {
   using std::logic_error::logic_error;
 };
 
-// Runs body once for each of the threads of each CTA of the grid, CTAs in parallel on host_threads threads.
-void run_grid(Index3 grid, int threads, std::size_t shared_bytes, Execution const& execution,
-              std::function<void()> const& body);
+// A kernel with its arguments.
+struct Launch {
+  char const* kernel;  // its name
+  Index3 grid;
+  int threads;
+  std::size_t shared_bytes;
+  unsigned char poison;                 // the bytes of shared memory before anybody writes there
+  void (*body)(void const* arguments);  // what each thread does
+  void const* arguments = nullptr;
+  std::size_t argument_bytes = 0;
+  std::vector<Operand> operands;
+};
+
+// Of float types NaN, as every byte of all of them; of integers the number that is furthest from 0, and as an offset
+// far away.
+inline constexpr unsigned char kPoison = 0xff;
+inline constexpr unsigned char kIntegerPoison = 0x80;
+
+// Runs the body once for each of the threads of each CTA of the grid, CTAs in parallel on the execution's host threads.
+void run_grid(Launch const& launch, Execution const& execution);
 
 // What the fiber that is running sees.
 Index3 thread_index();
@@ -36,11 +55,38 @@ Index3 block_index();
 void barrier();
 int barriers_passed();  // by the fiber that is running
 
-// Memory that the 32 threads of a warp share: what each writes before a warp_barrier, all may read after it, and until
-// the next one. Every lane of the warp takes part.
+// Ends the launch with a KernelError that says what the fiber that is running did.
+[[noreturn]] void stop(std::string const& what);
+
+inline constexpr int kWarp = 32;
+
+// Memory that the threads of a warp share: what each writes before a warp_barrier, all may read after it, and until the
+// next one. Every lane of the warp takes part.
 inline constexpr int kWarpBufferBytes = 8192;
 void* warp_buffer();
 void warp_barrier();
+
+// An instruction D (m,n) = A (m,k) B (n,k)^T + C.
+struct WarpMma {
+  int m;
+  int n;
+  int k;
+  int values_a;  // of a thread
+  int values_b;
+  int values_c;
+  std::uint16_t const* holder_a;
+  std::uint16_t const* holder_b;
+  std::uint16_t const* element_c;
+};
+
+// The instruction, k ascending. Each lane gives its own values as numbers of the type that is summed in; sums holds C
+// and becomes D.
+void multiply(WarpMma const& mma, float const* a, float const* b, float* sums);
+void multiply(WarpMma const& mma, double const* a, double const* b, double* sums);
+void multiply(WarpMma const& mma, std::int32_t const* a, std::int32_t const* b, std::int32_t* sums);
+
+// Each lane gives 16 bytes for the place `to` in a message, and takes from it 2 bytes at each of `count` places.
+void exchange(void const* given, int to, std::uint16_t const* places, int count, std::uint16_t* taken);
 
 // cp.async: a copy is only noted; it happens at the wait that its group has to be complete at, which is the latest
 // moment that the hardware allows. A kernel that reads before its wait reads what was there before.
@@ -48,13 +94,9 @@ void async_copy(void* destination, void const* source, int bytes, bool fill_with
 void async_commit();
 void async_wait(int groups_left_pending);
 
-// Told of every access that an asynchronous copy makes when it happens; null unless somebody traces.
-using AccessHook = void (*)(void const* address, int bytes, bool is_write);
-extern AccessHook access_hook;
-
 }  // namespace cute_py::emulator
 
 // In the namespace of the kernels, where their `extern __shared__` declarations look for it.
 namespace cute_py::kernels::cutlass_scheduled {
-extern __thread unsigned char shared_memory[];
+unsigned char (*shared_memory_of_cta())[];
 }  // namespace cute_py::kernels::cutlass_scheduled

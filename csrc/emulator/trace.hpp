@@ -4,14 +4,13 @@
 #include <cstdint>
 #include <vector>
 
-// Who read and wrote what. The kernels of the tracing build are compiled with the compiler's instrumentation for data
-// races, which calls a function at every access to memory; trace.cpp is what it calls.
+#include "emulator/memory.hpp"
+
+// Who read and wrote what.
 namespace cute_py::emulator {
 
-enum class Space : std::uint8_t { a, b, c, shared };
-
 // One access of one thread; plain data that NumPy reads as it is.
-struct Access {
+struct Record {
   std::int32_t block_m;
   std::int32_t block_n;
   std::int32_t thread;
@@ -23,31 +22,22 @@ struct Access {
   std::uint16_t unused;
 };
 
-// The bytes of an operand that are watched.
-struct Watched {
-  void const* origin;  // what offsets are counted from
-  std::intptr_t first;
-  std::intptr_t last;  // past the end
-};
-
-// Records accesses from construction to destruction. One at a time; the emulator runs on one operating-system thread.
+// Records the accesses of the launches whose Execution names it, on one operating-system thread. A launch ends when
+// there are more of them than the limit.
 class Tracer {
  public:
-  Tracer(Watched const (&operands)[3], std::size_t shared_bytes, unsigned spaces, std::size_t limit);
-  ~Tracer();
-  Tracer(Tracer const&) = delete;
-  Tracer& operator=(Tracer const&) = delete;
+  // `spaces` has a bit for each Space.
+  Tracer(unsigned spaces, std::size_t limit) : spaces_(spaces), limit_(limit) {}
 
-  void record(void const* address, int bytes, bool is_write);
-  std::vector<Access> const& accesses() const { return accesses_; }
+  void record(Space space, std::intptr_t offset, std::intptr_t bytes, bool is_write);
+  std::vector<Record> const& records() const { return records_; }
   bool overflowed() const { return overflowed_; }
 
  private:
-  Watched watched_[4];
-  unsigned spaces_;  // one bit for each Space
+  unsigned spaces_;
   std::size_t limit_;
   bool overflowed_ = false;
-  std::vector<Access> accesses_;
+  std::vector<Record> records_;
 };
 
 }  // namespace cute_py::emulator

@@ -1,18 +1,15 @@
 #pragma once
 
 #include <array>
-#include <cstring>
-#include <type_traits>
+#include <cstdint>
 
 #include <cute/tensor.hpp>
 
 #include "emulator/cta.hpp"
 
 // Instructions of a whole warp, done from their traits: (thread,value) -> coordinate says what each thread holds. The
-// lanes meet, each leaves what it has in a buffer, and each takes from it what it gets.
+// templates make tables of the traits; warp.cpp does the work, once for every instruction.
 namespace cute_py::emulator {
-
-inline constexpr int kWarp = 32;
 
 // The thread and the value of each element of a factor, from the layout (thread,value) -> element.
 template <class LayoutTV, int elements>
@@ -27,7 +24,17 @@ constexpr auto holders() {
   return holder;
 }
 
-// D = A B^T + C, k ascending. The fragments are each lane's own.
+// The element of each value of each thread, the other way round.
+template <class LayoutTV>
+constexpr auto elements_of() {
+  constexpr int values = cute::size<1>(LayoutTV{});
+  std::array<std::uint16_t, kWarp * values> element{};
+  for (int t = 0; t < kWarp; ++t) {
+    for (int v = 0; v < values; ++v) element[t * values + v] = static_cast<std::uint16_t>(LayoutTV{}(t, v));
+  }
+  return element;
+}
+
 template <class Traits, class D, class A, class B, class C>
 void warp_mma(D& d, A const& a, B const& b, C const& c) {
   constexpr int m = cute::size<0>(typename Traits::Shape_MNK{});
@@ -35,33 +42,23 @@ void warp_mma(D& d, A const& a, B const& b, C const& c) {
   constexpr int k = cute::size<2>(typename Traits::Shape_MNK{});
   constexpr int values_a = cute::size<1>(typename Traits::ALayout{});
   constexpr int values_b = cute::size<1>(typename Traits::BLayout{});
+  constexpr int values_c = cute::size<1>(typename Traits::CLayout{});
   using Sum = typename Traits::ValTypeC;
   static_assert((values_a + values_b) * sizeof(Sum) * kWarp <= kWarpBufferBytes);
   static constexpr auto holder_a = holders<typename Traits::ALayout, m * k>();
   static constexpr auto holder_b = holders<typename Traits::BLayout, n * k>();
+  static constexpr auto element_c = elements_of<typename Traits::CLayout>();
+  static constexpr WarpMma mma{
+      m, n, k, values_a, values_b, values_c, holder_a.data(), holder_b.data(), element_c.data()};
 
-  auto const lane = static_cast<int>(thread_index().x) % kWarp;
-  auto* const all_a = static_cast<Sum*>(warp_buffer());
-  auto* const all_b = all_a + kWarp * values_a;
-  for (int v = 0; v < values_a; ++v) all_a[lane * values_a + v] = static_cast<Sum>(a(v));
-  for (int v = 0; v < values_b; ++v) all_b[lane * values_b + v] = static_cast<Sum>(b(v));
-  warp_barrier();
-  for (int v = 0; v < cute::size(d); ++v) {
-    auto const element = static_cast<int>(typename Traits::CLayout{}(lane, v));
-    auto const row = element % m;
-    auto const column = element / m;
-    Sum sum = c(v);
-    for (int p = 0; p < k; ++p) {
-      auto const x = all_a[holder_a[row + p * m]];
-      auto const y = all_b[holder_b[column + p * n]];
-      if constexpr (std::is_floating_point_v<Sum>) {
-        sum = std::fma(x, y, sum);
-      } else {
-        sum += x * y;
-      }
-    }
-    d(v) = sum;
-  }
+  Sum own_a[values_a];
+  Sum own_b[values_b];
+  Sum sums[values_c];
+  for (int v = 0; v < values_a; ++v) own_a[v] = static_cast<Sum>(a(v));
+  for (int v = 0; v < values_b; ++v) own_b[v] = static_cast<Sum>(b(v));
+  for (int v = 0; v < values_c; ++v) sums[v] = c(v);
+  multiply(mma, own_a, own_b, sums);
+  for (int v = 0; v < values_c; ++v) d(v) = sums[v];
 }
 
 // ldmatrix: each lane gives 16 bytes of shared memory, and gets others, 2 bytes at a time.
@@ -69,17 +66,17 @@ template <class Traits, class Source, class Destination>
 void warp_copy(Source const& source, Destination& destination) {
   static_assert(kWarp * 16 <= kWarpBufferBytes);
   auto const lane = static_cast<int>(thread_index().x) % kWarp;
-  auto* const message = static_cast<unsigned char*>(warp_buffer());
   cute::Tensor wide = cute::recast<cute::uint128_t>(source);
   cute::uint128_t const given = wide(0);
-  std::memcpy(message + static_cast<int>(typename Traits::SrcLayout{}(lane, 0)) / 8, &given, sizeof(given));
-  warp_barrier();
   cute::Tensor halves = cute::recast<std::uint16_t>(destination);
-  for (int i = 0; i < cute::size(halves); ++i) {
-    std::uint16_t half;
-    std::memcpy(&half, message + static_cast<int>(typename Traits::DstLayout{}(lane, 16 * i)) / 8, sizeof(half));
-    halves(i) = half;
+  constexpr int count = decltype(cute::size(halves))::value;
+  std::uint16_t places[count];
+  std::uint16_t taken[count];
+  for (int i = 0; i < count; ++i) {
+    places[i] = static_cast<std::uint16_t>(static_cast<int>(typename Traits::DstLayout{}(lane, 16 * i)) / 8);
   }
+  exchange(&given, static_cast<int>(typename Traits::SrcLayout{}(lane, 0)) / 8, places, count, taken);
+  for (int i = 0; i < count; ++i) halves(i) = taken[i];
 }
 
 }  // namespace cute_py::emulator

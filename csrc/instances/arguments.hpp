@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <tuple>
 
 #include <cute/tensor.hpp>
 
@@ -183,16 +182,30 @@ inline Batch typed_batch(Problem const& p, std::uint32_t first) {
   return {ModeMap<3>(p.l, {p.a.stride[2], p.b.stride[2], p.d.stride[2]}), arrays.modes(p.l, 2), first};
 }
 
+// What a kernel is called with.
 template <class Config>
-auto kernel_arguments(Problem const& p, std::uint32_t first_product) {
-  return std::make_tuple(typed_shape<Config>(p), typed_pointer<typename Config::PointerA>(p.a, p.conj_a),
-                         typed_strides<typename Config::StrideA>(p.a, p.m, p.k, p.l, p.conj_a),
-                         typed_pointer<typename Config::PointerB>(p.b, p.conj_b),
-                         typed_strides<typename Config::StrideB>(p.b, p.n, p.k, p.l, p.conj_b),
-                         static_cast<typename Config::TC*>(p.d.data),
-                         typed_strides<typename Config::StrideC>(p.d, p.m, p.n, p.l, false), typed_epilogue<Config>(p),
-                         typed_batch(p, first_product));
-}
+struct KernelArguments {
+  typename Config::ProblemShape shape;
+  typename Config::PointerA a;
+  typename Config::StrideA stride_a;
+  typename Config::PointerB b;
+  typename Config::StrideB stride_b;
+  typename Config::TC* d;
+  typename Config::StrideC stride_d;
+  kernels::Epilogue<typename Config::TE> epilogue;
+  Batch batch;
+
+  KernelArguments(Problem const& p, std::uint32_t first_product)
+      : shape(typed_shape<Config>(p)),
+        a(typed_pointer<typename Config::PointerA>(p.a, p.conj_a)),
+        stride_a(typed_strides<typename Config::StrideA>(p.a, p.m, p.k, p.l, p.conj_a)),
+        b(typed_pointer<typename Config::PointerB>(p.b, p.conj_b)),
+        stride_b(typed_strides<typename Config::StrideB>(p.b, p.n, p.k, p.l, p.conj_b)),
+        d(static_cast<typename Config::TC*>(p.d.data)),
+        stride_d(typed_strides<typename Config::StrideC>(p.d, p.m, p.n, p.l, false)),
+        epilogue(typed_epilogue<Config>(p)),
+        batch(typed_batch(p, first_product)) {}
+};
 
 struct Grid {
   unsigned m;

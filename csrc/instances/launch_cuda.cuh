@@ -14,8 +14,8 @@ inline constexpr Target kTarget = Target::cuda;
 inline constexpr int kDefaultSharedBytes = 48 * 1024;
 
 // Starts one CTA per tile of C on the stream and returns. Returns a cudaError_t.
-template <class Config, class... Args>
-int launch(void (*kernel)(Args...), Problem const& problem, Execution const& execution) {
+template <class Config, auto kernel>
+int launch(char const*, Problem const& problem, Execution const& execution) {
   constexpr int shared_bytes = sizeof(typename Config::SharedStorage);
   if constexpr (shared_bytes > kDefaultSharedBytes) {
     static std::atomic<unsigned long long> asked{0};  // one bit per device
@@ -36,16 +36,17 @@ int launch(void (*kernel)(Args...), Problem const& problem, Execution const& exe
     config.blockDim = dim3(Config::threads);
     config.dynamicSmemBytes = shared_bytes;
     config.stream = static_cast<cudaStream_t>(execution.stream);
-    failed = std::apply([&](auto const&... args) { return cudaLaunchKernelEx(&config, kernel, args...); },
-                        kernel_arguments<Config>(problem, first_product));
+    KernelArguments<Config> const x(problem, first_product);
+    failed = cudaLaunchKernelEx(&config, kernel, x.shape, x.a, x.stride_a, x.b, x.stride_b, x.d, x.stride_d, x.epilogue,
+                                x.batch);
   });
   if (failed != cudaSuccess) cudaGetLastError();  // ours, told of here, and of no interest to the next who asks
   return failed;
 }
 
 // Registers of a thread on the current GPU, 0 if there is none to ask.
-template <class... Args>
-int registers_of(void (*kernel)(Args...)) {
+template <class Config, auto kernel>
+int registers_of() {
   cudaFuncAttributes attributes{};
   return cudaFuncGetAttributes(&attributes, kernel) == cudaSuccess ? attributes.numRegs : 0;
 }

@@ -9,20 +9,45 @@ inline namespace on_emulator {
 
 inline constexpr Target kTarget = Target::emulator;
 
+template <class Config>
+using Kernel = void (*)(typename Config::ProblemShape, typename Config::PointerA, typename Config::StrideA,
+                        typename Config::PointerB, typename Config::StrideB, typename Config::TC*,
+                        typename Config::StrideC, kernels::Epilogue<typename Config::TE>, Batch);
+
+template <class Config, Kernel<Config> kernel>
+void run_thread(void const* arguments) {
+  auto const& x = *static_cast<KernelArguments<Config> const*>(arguments);
+  kernel(x.shape, x.a, x.stride_a, x.b, x.stride_b, x.d, x.stride_d, x.epilogue, x.batch);
+}
+
+// Of integers, and of offsets, the number furthest from 0; else NaN.
+template <class Config>
+inline constexpr unsigned char kPoisonOf =
+    std::is_integral_v<typename Config::TA> ? emulator::kIntegerPoison : emulator::kPoison;
+
 // Runs one CTA per tile of C on this machine's cores and returns when all are done.
-template <class Config, class... Args>
-int launch(void (*kernel)(Args...), Problem const& problem, Execution const& execution) {
+template <class Config, Kernel<Config> kernel>
+int launch(char const* name, Problem const& problem, Execution const& execution) {
+  emulator::Launch launch{};
+  launch.kernel = name;
+  launch.threads = Config::threads;
+  launch.shared_bytes = sizeof(typename Config::SharedStorage);
+  launch.poison = kPoisonOf<Config>;
+  launch.body = &run_thread<Config, kernel>;
+  launch.argument_bytes = sizeof(KernelArguments<Config>);
+  launch.operands = emulator::operands_of(problem);
   for_each_grid<Config>(problem, [&](Grid const& grid, std::uint32_t first_product) {
-    auto const arguments = kernel_arguments<Config>(problem, first_product);
-    emulator::run_grid({grid.m, grid.n, grid.l}, Config::threads, sizeof(typename Config::SharedStorage), execution,
-                       [&] { std::apply(kernel, arguments); });
+    KernelArguments<Config> const arguments(problem, first_product);
+    launch.arguments = &arguments;
+    launch.grid = {grid.m, grid.n, grid.l};
+    emulator::run_grid(launch, execution);
   });
   return 0;
 }
 
 // Registers of a thread: the emulator has none.
-template <class... Args>
-int registers_of(void (*)(Args...)) {
+template <class Config, Kernel<Config>>
+int registers_of() {
   return 0;
 }
 

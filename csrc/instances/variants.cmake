@@ -1,14 +1,20 @@
-# Every kernel variant, in one place. From this list come the translation units, one per kernel and target, and the
-# registry that the tests, the documentation, `cute_py.kernels()` and the benchmarks iterate over.
+# Every kernel variant of every build, in one place. From this list come the translation units, one per kernel and target,
+# and the registry that the tests, the documentation, `cute_py.kernels()` and the benchmarks iterate over.
 #
 # The order is the order of preference: of two variants that fit a problem, the later one is chosen.
 
+# Of what is built: `minimal` is float32 without tensor cores, `host` enough of every type to run every kernel's source in
+# the emulator, `default` what somebody uses on a GPU, `full` everything. A build without CUDA takes `host` for `default`.
 set(CUTE_PY_KERNELS
     "default"
-    CACHE STRING "The variants to build: minimal, default or full")
-set_property(CACHE CUTE_PY_KERNELS PROPERTY STRINGS minimal default full)
-if(NOT CUTE_PY_KERNELS MATCHES "^(minimal|default|full)$")
-  message(FATAL_ERROR "CUTE_PY_KERNELS is minimal, default or full, not '${CUTE_PY_KERNELS}'")
+    CACHE STRING "The variants to build: minimal, host, default or full")
+set_property(CACHE CUTE_PY_KERNELS PROPERTY STRINGS minimal host default full)
+if(NOT CUTE_PY_KERNELS MATCHES "^(minimal|host|default|full)$")
+  message(FATAL_ERROR "CUTE_PY_KERNELS is minimal, host, default or full, not '${CUTE_PY_KERNELS}'")
+endif()
+set(CUTE_PY_KERNEL_SET ${CUTE_PY_KERNELS})
+if(CUTE_PY_KERNELS STREQUAL "default" AND NOT CUTE_PY_CUDA)
+  set(CUTE_PY_KERNEL_SET host)
 endif()
 
 # type and its C++ name
@@ -22,89 +28,115 @@ set(CUTE_PY_TYPE_bf16 cutlass::bfloat16_t)
 set(CUTE_PY_TYPE_tf32 cutlass::tfloat32_t)
 set(CUTE_PY_TYPE_i8 std::int8_t)
 
-# layout, majorness of A, majorness of B
-set(CUTE_PY_LAYOUTS "nt mn mn" "tn k k" "nn mn k" "tt k mn")
+# layout: what an entry says of it, majorness of A, majorness of B
+set(CUTE_PY_LAYOUT_nt nt mn mn)
+set(CUTE_PY_LAYOUT_tn tn k k)
+set(CUTE_PY_LAYOUT_nn nn mn k)
+set(CUTE_PY_LAYOUT_tt tt k mn)
+set(CUTE_PY_LAYOUT_any any k k)
+set(CUTE_PY_LAYOUT_m any mn k)  # of gemm_skinny, which minds A alone
+set(CUTE_PY_LAYOUT_k any k k)
 
-# kernel, its Config in csrc/catalogue, and the types of its variants for many modes
-set(CUTE_PY_GPU_KERNELS "sgemm_1 Sgemm1 f32 f64 c64 c128 i32" "sgemm_2 Sgemm2 f32 f64 c64 c128 i32"
-                        "sgemm_sm70 SgemmSm70 f32 f64 c64 c128 i32" "sgemm_sm80 SgemmSm80 f32 f64 c64 c128")
-if(NOT CUTE_PY_KERNELS STREQUAL "minimal")
-  list(APPEND CUTE_PY_GPU_KERNELS "gemm_sm80 GemmSm80 f16 bf16 tf32 f64 i8")
-endif()
-if(CUTE_PY_KERNELS STREQUAL "full")
-  set(_complex " c64 c128")
-endif()
-list(APPEND CUTE_PY_GPU_KERNELS "gemm_skinny GemmSkinny f32 f64${_complex} f16 bf16"
-     "gemm_small GemmSmall f32 f64${_complex} f16 bf16")
+# form: the Form of csrc/catalogue/operand.hpp, the rest of the Config's name, the rest of the variant's name
+set(CUTE_PY_FORM_whole whole "" "<layout>_<type>")
+set(CUTE_PY_FORM_sm90 whole OnSm90 "<layout>_<type>_sm90")
+set(CUTE_PY_FORM_predicated predicated "" "<layout>_<type>_predicated")
+set(CUTE_PY_FORM_nested nested "" "nested_<type>")
+set(CUTE_PY_FORM_narrow nested Narrow "narrow_<type>")
+set(CUTE_PY_FORM_gett gett "" "gett_<type>")
+set(CUTE_PY_FORM_skinny nested "" "<layout>_<type>")
+set(CUTE_PY_FORM_small predicated "" "<type>")
 
-# The variants of a kernel, from first choice to last resort read backwards: for each type one that takes any modes, then
-# for the types of the flat set, in each layout one that takes any extents and one for whole tiles. Each is
+# Each row: kernel, Config of csrc/catalogue, types, layouts, forms, and the sets of variants that have it by their letters:
+# (m)inimal, (h)ost, (d)efault, (f)ull. sgemm_sm70 is the one that converts and conjugates on the way to shared memory, so
+# it has all types.
+set(CUTE_PY_VARIANTS
+    # sgemm_1
+    "sgemm_1 Sgemm1 f32 nt gett mhdf"
+    "sgemm_1 Sgemm1 f32 any nested mhdf"
+    "sgemm_1 Sgemm1 f64,c64,c128,i32 any nested f"
+    "sgemm_1 Sgemm1 f32 nt,tn predicated,whole mhdf"
+    "sgemm_1 Sgemm1 f32 nn,tt predicated,whole mdf"
+    "sgemm_1 Sgemm1 f64,c64,c128 nt,tn,nn,tt predicated,whole f"
+    # sgemm_2
+    "sgemm_2 Sgemm2 f32 any nested mhdf"
+    "sgemm_2 Sgemm2 f64,c64,c128,i32 any nested f"
+    "sgemm_2 Sgemm2 f32 nt,tn predicated,whole mhdf"
+    "sgemm_2 Sgemm2 f32 nn,tt predicated,whole mdf"
+    "sgemm_2 Sgemm2 f64,c64,c128 nt,tn,nn,tt predicated,whole f"
+    # sgemm_sm70
+    "sgemm_sm70 SgemmSm70 f32 any nested mhdf"
+    "sgemm_sm70 SgemmSm70 f64,c64,c128 any nested hdf"
+    "sgemm_sm70 SgemmSm70 i32 any nested f"
+    "sgemm_sm70 SgemmSm70 f32 nt,tn predicated,whole mhdf"
+    "sgemm_sm70 SgemmSm70 f32 nn,tt predicated,whole mdf"
+    "sgemm_sm70 SgemmSm70 f64,c64,c128 nt,tn,nn,tt predicated,whole f"
+    # sgemm_sm80
+    "sgemm_sm80 SgemmSm80 f32 any narrow mdf"
+    "sgemm_sm80 SgemmSm80 f64 any narrow f"
+    "sgemm_sm80 SgemmSm80 f32 any nested mhdf"
+    "sgemm_sm80 SgemmSm80 f64 any nested f"
+    "sgemm_sm80 SgemmSm80 c64,c128 any nested hdf"
+    "sgemm_sm80 SgemmSm80 f32 nt,tn predicated,whole mhdf"
+    "sgemm_sm80 SgemmSm80 f32 nn,tt predicated,whole mdf"
+    "sgemm_sm80 SgemmSm80 f64,c64,c128 nt,tn,nn,tt predicated,whole f"
+    # gemm_sm80; those for many modes take what is ragged, too, and ldmatrix cannot transpose 8 bits
+    "gemm_sm80 GemmSm80 bf16,f64 any nested df"
+    "gemm_sm80 GemmSm80 f16,tf32,i8 any nested hdf"
+    "gemm_sm80 GemmSm80 f16 nt,tn whole hdf"
+    "gemm_sm80 GemmSm80 f16 nn,tt whole df"
+    "gemm_sm80 GemmSm80 bf16,tf32,f64 nt,tn,nn,tt whole df"
+    "gemm_sm80 GemmSm80 i8 tn whole df"
+    "gemm_sm80 GemmSm80 f64 nt,tn,nn,tt sm90 df"
+    # gemm_skinny
+    "gemm_skinny GemmSkinny f32 m,k skinny mhdf"
+    "gemm_skinny GemmSkinny f64 m,k skinny df"
+    "gemm_skinny GemmSkinny c64,c128 m,k skinny f"
+    "gemm_skinny GemmSkinny f16 m,k skinny hdf"
+    "gemm_skinny GemmSkinny bf16 m,k skinny df"
+    # gemm_small
+    "gemm_small GemmSmall f32 any small mhdf"
+    "gemm_small GemmSmall f64 any small df"
+    "gemm_small GemmSmall c64,c128 any small f"
+    "gemm_small GemmSmall f16 any small hdf"
+    "gemm_small GemmSmall bf16 any small df")
+
+# Variants of a kernel share a translation unit, up to so many: the first costs as much as several others, but a file should
+# take less than a minute to compile.
+set(CUTE_PY_VARIANTS_PER_FILE 16)
+set(CUTE_PY_VARIANTS_PER_FILE_gemm_sm80 3)
+set(CUTE_PY_VARIANTS_PER_FILE_sgemm_sm80 9)
+set(CUTE_PY_VARIANTS_PER_FILE_gemm_skinny 6)
+
+# Sets CUTE_PY_GPU_KERNELS to the kernels of this build, and of each CUTE_PY_VARIANTS_OF_<kernel> to its variants, as
 # "name type layout major_a major_b form config".
-function(cute_py_variants kernel config types variants)
-  set(_flat f32)
-  set(_flat_forms predicated whole)
-  if(kernel STREQUAL "gemm_sm80")  # those for many modes take what is ragged, too
-    set(_flat ${types})
-    set(_flat_forms whole)
-  elseif(CUTE_PY_KERNELS STREQUAL "full")
-    set(_flat ${types})
-    list(REMOVE_ITEM _flat i32)  # its factors are of another type, which only the variants for many modes convert
-  elseif(CUTE_PY_KERNELS STREQUAL "minimal")
-    set(types f32)
+set(CUTE_PY_GPU_KERNELS "")
+string(SUBSTRING ${CUTE_PY_KERNEL_SET} 0 1 _set)
+foreach(_row IN LISTS CUTE_PY_VARIANTS)
+  separate_arguments(_row)
+  list(POP_FRONT _row _kernel _config _types _layouts _forms _sets)
+  if(NOT _sets MATCHES ${_set})
+    continue()
   endif()
-  set(_found "")
-  set(_sm90 "")
-  if(kernel STREQUAL "gemm_skinny")  # for A of either majorness
-    foreach(_type IN LISTS types)
-      foreach(_major m k)
-        string(REPLACE "m" "mn" _major_a ${_major})
-        list(APPEND _found "${kernel}_${_major}_${_type} ${_type} any ${_major_a} k nested ${config}")
-      endforeach()
-    endforeach()
-    set(${variants} ${_found} PARENT_SCOPE)
-    return()
-  endif()
-  if(kernel STREQUAL "gemm_small")
-    foreach(_type IN LISTS types)
-      list(APPEND _found "${kernel}_${_type} ${_type} any k k predicated ${config}")
-    endforeach()
-    set(${variants} ${_found} PARENT_SCOPE)
-    return()
-  endif()
-  if(kernel STREQUAL "sgemm_sm80")
-    list(APPEND _found "${kernel}_narrow_f32 f32 any k k nested ${config}Narrow")
-    if(NOT CUTE_PY_KERNELS STREQUAL "minimal")
-      list(APPEND _found "${kernel}_narrow_f64 f64 any k k nested ${config}Narrow")
-    endif()
-  endif()
-  if(kernel STREQUAL "sgemm_1")  # the tutorial's, for people who read it
-    list(APPEND _found "${kernel}_gett_f32 f32 nt mn mn gett ${config}")
-  endif()
-  foreach(_type IN LISTS types)
-    list(APPEND _found "${kernel}_nested_${_type} ${_type} any k k nested ${config}")
-  endforeach()
-  foreach(_type IN LISTS _flat)
-    foreach(_layout IN LISTS CUTE_PY_LAYOUTS)
-      separate_arguments(_layout)
-      list(GET _layout 0 _letters)
-      list(JOIN _layout " " _layout)
-      if(_type STREQUAL "i8" AND NOT _letters STREQUAL "tn")
-        continue()  # ldmatrix cannot transpose 8 bits
-      endif()
-      if(kernel STREQUAL "gemm_sm80" AND _type STREQUAL "f64")
-        list(APPEND _sm90 "${kernel}_${_letters}_f64_sm90 f64 ${_layout} whole ${config}OnSm90")
-      endif()
-      foreach(_form IN LISTS _flat_forms)
-        set(_suffix "")
-        if(_form STREQUAL "predicated")
-          set(_suffix "_predicated")
-        endif()
-        list(APPEND _found "${kernel}_${_letters}_${_type}${_suffix} ${_type} ${_layout} ${_form} ${config}")
+  list(APPEND CUTE_PY_GPU_KERNELS ${_kernel})
+  string(REPLACE "," ";" _types ${_types})
+  string(REPLACE "," ";" _layouts ${_layouts})
+  string(REPLACE "," ";" _forms ${_forms})
+  foreach(_type IN LISTS _types)
+    foreach(_letters IN LISTS _layouts)
+      foreach(_name_of_form IN LISTS _forms)
+        set(_form "${CUTE_PY_FORM_${_name_of_form}}")
+        list(POP_FRONT _form _cpp_form _suffix _name)
+        string(REPLACE "<type>" ${_type} _name "${_name}")
+        string(REPLACE "<layout>" ${_letters} _name "${_name}")
+        list(JOIN CUTE_PY_LAYOUT_${_letters} " " _layout)
+        list(APPEND CUTE_PY_VARIANTS_OF_${_kernel}
+             "${_kernel}_${_name} ${_type} ${_layout} ${_cpp_form} ${_config}${_suffix}")
       endforeach()
     endforeach()
   endforeach()
-  set(${variants} ${_found} ${_sm90} PARENT_SCOPE)
-endfunction()
+endforeach()
+list(REMOVE_DUPLICATES CUTE_PY_GPU_KERNELS)
 
 # entries of csrc/cpu
 set(CUTE_PY_CPU_ENTRIES "")

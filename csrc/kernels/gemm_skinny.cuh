@@ -38,8 +38,8 @@ void gemm_skinny(ProblemShape shape_MNK,
 
   typename Config::TiledMma       mma;
   typename Config::FragmentA      fragment_a;                                                           // (MMA,MMA_M,MMA_K)
-  typename Config::SmemLayoutB    sB_layout;                                                            // (BLK_C,STEP_K,steps,blocks,PIPE)
-  typename Config::SmemTileB      tB_layout;                                                            // (BLK_N,BLK_K,PIPE), the same
+  typename Config::SmemStepsB     sB_layout;                                                            // (BLK_C,STEP_K,steps,blocks,PIPE)
+  typename Config::SmemLayoutB    tB_layout;                                                            // (BLK_N,BLK_K,PIPE), the same
   typename Config::SmemLayoutSums sums_layout;                                                          // (BLK_M,BLK_C,threads_k)
   typename Config::BlkM           blk_m;
   typename Config::Columns        blk_c;                                                                // a block of columns

@@ -21,6 +21,10 @@ constexpr int bytes_of(DType type) {
 }
 
 constexpr bool is_complex(DType type) { return type == DType::c64 || type == DType::c128; }
+
+// Of an element, or of half a complex one: what every access to it is aligned to.
+constexpr int scalar_bytes_of(DType type) { return is_complex(type) ? bytes_of(type) / 2 : bytes_of(type); }
+
 constexpr bool is_integer(DType type) { return type == DType::i8 || type == DType::i32; }
 
 // A set of types, one bit for each.

@@ -9,6 +9,9 @@
 namespace cute_py::catalogue {
 struct ConfigRecord;
 }
+namespace cute_py::emulator {
+class Tracer;
+}
 
 namespace cute_py {
 
@@ -67,7 +70,7 @@ enum class ThreadOrder { forward, backward, random };
 struct EmulatorOptions {
   ThreadOrder order = ThreadOrder::forward;
   std::uint64_t seed = 0;            // of ThreadOrder::random
-  bool poison_shared_memory = true;  // fill it with NaN before each CTA
+  bool poison_shared_memory = true;  // fill it with NaN, or with large numbers, before each CTA
 };
 
 // The most modes of a group that a GPU kernel takes after folding.
@@ -78,6 +81,7 @@ struct Execution {
   void* stream = nullptr;  // cudaStream_t; the device that it belongs to is current
   int host_threads = 1;    // for the CPU engine and the emulator
   EmulatorOptions emulator;
+  emulator::Tracer* tracer = nullptr;  // of what the emulator's kernels touch
   Interrupt* interrupt = nullptr;  // of a computation on the host; null: it cannot be interrupted
 
   // Called now and then by what computes on the host. Throws Interrupted.

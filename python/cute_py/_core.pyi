@@ -4,6 +4,7 @@ from typing import Any
 __version__: str
 cutlass_version: str
 built_with_cuda: bool
+kernel_set: str
 
 def cuda_runtime_version() -> int: ...
 def cuda_driver_version() -> int: ...
@@ -79,6 +80,17 @@ class Buffer:
 def mma_atoms() -> tuple[list[dict[str, Any]], dict[str, str]]: ...
 def copy_atoms() -> tuple[list[dict[str, Any]], dict[str, str]]: ...
 def config(name: str) -> dict[str, Any] | None: ...
+def trace(
+    name: str,
+    extents: tuple[tuple[int, ...], ...],
+    a: tuple[int, tuple[tuple[int, ...], ...]],
+    b: tuple[int, tuple[tuple[int, ...], ...]],
+    c: tuple[int, tuple[tuple[int, ...], ...]],
+    factors: str,
+    result: str,
+    spaces: int,
+    limit: int,
+) -> bytes | None: ...
 
 class ScaledBasis:
     def __init__(self, value: int, *modes: int) -> None: ...

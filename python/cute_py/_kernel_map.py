@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy.typing as npt
 from cute_py import _core
 from cute_py._core import ComposedLayout, Layout
 from cute_py.atoms import CopyAtom, CopyTraits, MMAAtom, ValueType
-from cute_py.errors import OperandError, UnsupportedProblemError
+from cute_py.errors import OperandError
 from cute_py.tensor import Tensor, make_tensor
 from cute_py.tiled import TiledCopy, TiledMMA
 
@@ -28,7 +29,8 @@ class Owner:
     Attributes
     ----------
     block
-        (blockIdx.x, blockIdx.y), the coordinate of the CTA's tile in C.
+        (blockIdx.x, blockIdx.y), the coordinate of the CTA's tile in C. Of a kernel for two modes in M, ((i, j), blockIdx.y) with
+        the tile's coordinate along each of them.
     thread
         threadIdx.x.
     register
@@ -37,7 +39,7 @@ class Owner:
         ``thread // 32`` and ``thread % 32``.
     """
 
-    block: tuple[int, int]
+    block: tuple[Any, int]
     thread: int
     register: int
 
@@ -81,7 +83,8 @@ class KernelConfig:
     cta_tiler
         (BLK_M, BLK_N, BLK_K).
     smem_layout_a, smem_layout_b
-        (m,k,...) and (n,k,...) -> element of the operand's shared memory.
+        (m,k,...) and (n,k,...) -> element of the operand's shared memory. None where A goes straight to registers; of `gemm_small`
+        those of k-major products of 64x64.
     smem_offset_a, smem_offset_b
         Where that begins in the CTA's shared memory, in bytes.
     type_a, type_b, type_c
@@ -90,10 +93,12 @@ class KernelConfig:
         Coordinate -> thread, of a kernel that partitions by thread layouts; else None.
     tiled_copy_a, tiled_copy_b, tiled_mma
         Of a kernel that partitions by these; else None.
+    owner_layout_c
+        (thread,value) -> index in the tile of C, of a kernel whose threads add up what others have multiplied; else None.
     """
 
-    cta_tiler: tuple[int, int, int]
-    smem_layout_a: Layout | ComposedLayout
+    cta_tiler: tuple[Any, int, int]
+    smem_layout_a: Layout | ComposedLayout | None
     smem_layout_b: Layout | ComposedLayout
     smem_offset_a: int
     smem_offset_b: int
@@ -106,6 +111,7 @@ class KernelConfig:
     tiled_copy_a: TiledCopy | None
     tiled_copy_b: TiledCopy | None
     tiled_mma: TiledMMA | None
+    owner_layout_c: Layout | None
 
     @classmethod
     def of(cls, name: str) -> KernelConfig | None:
@@ -128,12 +134,20 @@ class KernelConfig:
             tiled_copy_a=_tiled_copy(record["copy_a"]),
             tiled_copy_b=_tiled_copy(record["copy_b"]),
             tiled_mma=_tiled_mma(record["mma"]),
+            owner_layout_c=record["owners_c"],
         )
+
+    @property
+    def tile_mn(self) -> tuple[int, int]:
+        """(BLK_M, BLK_N), each as one number."""
+        return int(_core.size(self.cta_tiler[0])), int(self.cta_tiler[1])
 
     @cached_property
     def layout_c_tv(self) -> Layout:
         """(thread, accumulator) -> index in the column-major (BLK_M,BLK_N) tile."""
-        tile = Layout((self.cta_tiler[0], self.cta_tiler[1]))
+        if self.owner_layout_c is not None:
+            return self.owner_layout_c
+        tile = Layout(self.tile_mn)
         if self.tiled_mma is not None:
             layout: Layout = self.tiled_mma.tv_C(tile)
             return layout
@@ -143,7 +157,7 @@ class KernelConfig:
     @cached_property
     def owners(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
         """The thread and the accumulator of every element of a tile: two (BLK_M,BLK_N) arrays."""
-        m, n = int(self.cta_tiler[0]), int(self.cta_tiler[1])
+        m, n = self.tile_mn
         tv = self.layout_c_tv
         threads, values = int(_core.size(tv, 0)), int(_core.size(tv, 1))
         index = np.array(_core.layout_values(tv, tv.size)).reshape(values, threads)
@@ -152,10 +166,17 @@ class KernelConfig:
         register[index] = np.arange(values, dtype=np.int32)[:, None]
         return thread.reshape(n, m).T, register.reshape(n, m).T
 
-    def owner_of(self, i: int, j: int) -> Owner:
-        m, n = int(self.cta_tiler[0]), int(self.cta_tiler[1])
+    def owner_of(self, i: int | tuple[int, int], j: int) -> Owner:
+        """The owner of a row, one number or one for each mode of M, and a column."""
+        n = self.tile_mn[1]
+        if isinstance(i, tuple):
+            tile = self.cta_tiler[0]
+            block: Any = (i[0] // tile[0], i[1] // tile[1])
+            row = i[0] % tile[0] + i[1] % tile[1] * tile[0]
+        else:
+            block, row = i // self.tile_mn[0], i % self.tile_mn[0]
         thread, register = self.owners
-        return Owner((i // m, j // n), int(thread[i % m, j % n]), int(register[i % m, j % n]))
+        return Owner((block, j // n), int(thread[row, j % n]), int(register[row, j % n]))
 
     def loads_of(self, block: tuple[int, int], thread: int, k_tile: int, stages: int) -> Loads:
         stage = k_tile % stages
@@ -176,7 +197,9 @@ class KernelConfig:
         """Return a thread's part of a tile of A or B, of its shared memory, and the elements that an instruction moves."""
         extent = self.cta_tiler[0 if operand == "a" else 1]
         tile = make_tensor(Layout((extent, self.cta_tiler[2])))
-        smem = make_tensor(self.smem_layout_a if operand == "a" else self.smem_layout_b)
+        layout = self.smem_layout_a if operand == "a" else self.smem_layout_b
+        assert layout is not None
+        smem = make_tensor(layout)
         if smem.rank == 3:
             smem = smem[None, None, stage]
         tiled_copy = self.tiled_copy_a if operand == "a" else self.tiled_copy_b
@@ -226,8 +249,15 @@ def _tiled_mma(record: dict[str, Any] | None) -> TiledMMA | None:
 # ---- Traces
 
 _SPACES = ("A", "B", "C", "shared")
-_TRACED = ("float32", "float16")
+# What A and B, and C, are in a trace.
+_OWN_FACTOR = {"int32": "int8", "tfloat32": "float32"} | {
+    name: name for name in ("float32", "float64", "complex64", "complex128")
+}
+_OWN_RESULT = {"tfloat32": "float32"} | {
+    name: name for name in ("float32", "float64", "complex64", "complex128", "int32")
+}
 _LIMIT = 50_000_000  # accesses; 2 GB of them
+_MOST_MULTIPLIED = 1 << 28  # multiply-adds; the emulator does some 20 million in a second
 
 ACCESS = np.dtype(
     [
@@ -302,33 +332,49 @@ class Trace:
 
 
 def trace(kernel: Any, extents: tuple[int, int, int], spaces: tuple[str, ...]) -> Trace:
-    """Run a variant in the tracing emulator on matrices of its own."""
-    from cute_py import _trace
-
+    """Run a variant in the emulator on matrices of its own and note every access."""
     for space in spaces:
         if space not in _SPACES:
             raise OperandError(f"trace: spaces are {', '.join(_SPACES)}, not {space!r}")
     m, n, k = extents
-    rng = np.random.default_rng(0)
+    factor = next(name for name in (_OWN_FACTOR[kernel.compute], *kernel.factors) if name in kernel.factors)
+    result = _OWN_RESULT[kernel.compute]
     layout = "nt" if kernel.layout == "any" else kernel.layout
-    factor = kernel.factors[-1]
-    result = kernel.compute if kernel.compute in kernel.results else "float32"
+    rng = np.random.default_rng(0)
     a = _integers(rng, (m, k), factor, "C" if layout[0] == "t" else "F")
     b = _integers(rng, (n, k), factor, "C" if layout[1] == "n" else "F")
     c = np.zeros((m, n), result, order="F")
-    mask = sum(1 << _SPACES.index(space) for space in set(spaces))
-    if factor not in _TRACED:
-        raise UnsupportedProblemError(
-            f"trace: {kernel.name} multiplies {factor}, and only variants for {' and '.join(_TRACED)} are traced; "
-            "those for other types have the same program"
-        )
-    data = _trace.trace(kernel.name, (m, n, k), _operand(a), _operand(b), _operand(c), factor, result, mask, _LIMIT)
+
+    least = _least_accesses(kernel, extents, a.itemsize, c.itemsize, spaces)
+    data = None
+    if least <= _LIMIT and m * n * k <= _MOST_MULTIPLIED:
+        groups = _modes_of_m(kernel, m), (n,), (k,), ()
+        mask = sum(1 << _SPACES.index(space) for space in set(spaces))
+        operands = _operand(a, groups[0]), _operand(b, groups[1]), _operand(c, groups[0])
+        data = _core.trace(kernel.name, groups, *operands, factor, result, mask, _LIMIT)
     if data is None:
         raise OperandError(
-            f"trace: {kernel.name} makes more than {_LIMIT} accesses at M={m} N={n} K={k}; "
-            "trace fewer spaces or a smaller problem"
+            f"trace: M={m} N={n} K={k} are more than {_LIMIT} accesses of {kernel.name}, or more than "
+            f"{_MOST_MULTIPLIED} multiply-adds\n  next: trace fewer spaces, or one tile, trace(): every block does the same"
         )
     return Trace(kernel.name, np.frombuffer(data, ACCESS), a, b, c)
+
+
+def _least_accesses(kernel: Any, extents: tuple[int, int, int], item: int, item_c: int, spaces: tuple[str, ...]) -> int:
+    """How many accesses there are at the least: by vectors of 16 bytes, and each tile once."""
+    m, n, k = extents
+    bytes_of: dict[str, int]
+    blocks_m, blocks_n = (-(-extent // tile) for extent, tile in zip(extents[:2], kernel.tile[:2], strict=True))
+    bytes_of = {"A": m * k * item * blocks_n, "B": n * k * item * blocks_m, "C": m * n * item_c}
+    bytes_of["shared"] = bytes_of["B"]
+    return sum(bytes_of[space] for space in set(spaces)) // 16
+
+
+def _modes_of_m(kernel: Any, m: int) -> tuple[int, ...]:
+    """The modes of M in a trace: one, or two of a kernel that takes them as such."""
+    if kernel.modes_m == kernel.modes:
+        return (m,)
+    return (m // 2, 2) if m % 2 == 0 else (m, 1)
 
 
 def _integers(rng: np.random.Generator, shape: tuple[int, int], dtype: str, order: Any) -> npt.NDArray[Any]:
@@ -339,6 +385,8 @@ def _integers(rng: np.random.Generator, shape: tuple[int, int], dtype: str, orde
     return values.astype(dtype, order=order)
 
 
-def _operand(array: npt.NDArray[Any]) -> tuple[int, tuple[int, int]]:
-    size = array.itemsize
-    return array.__array_interface__["data"][0], (array.strides[0] // size, array.strides[1] // size)
+def _operand(array: npt.NDArray[Any], modes: tuple[int, ...]) -> tuple[int, tuple[tuple[int, ...], ...]]:
+    """The address, and the strides of each group in elements; the first group has these modes."""
+    first, second = (stride // array.itemsize for stride in array.strides)
+    strides = tuple(first * prod(modes[:i]) for i in range(len(modes)))
+    return array.__array_interface__["data"][0], (strides, (second,), ())

@@ -97,13 +97,12 @@ class Kernel(Drawable):
     def config(self) -> KernelConfig:
         """Every layout that the kernel was compiled from: tiler, shared memory, tiled copies, tiled MMA.
 
-        Raises UnsupportedProblemError of a kernel that has no tiles of A and B in shared memory: of a CPU kernel, of
-        `gemm_skinny` and of `gemm_small`.
+        Raises UnsupportedProblemError of a CPU kernel, which is no program of layouts.
         """
         config = KernelConfig.of(self.name)
         if config is None:
             raise UnsupportedProblemError(
-                f"{self.name} has no tiles of A and B in shared memory whose layouts could be told; sgemm_1 to gemm_sm80 have"
+                f"{self.name} is a CPU kernel, which has no CuTe layouts\n  next: any kernel whose targets have 'emulator'"
             )
         return config
 
@@ -129,38 +128,52 @@ class Kernel(Drawable):
 
     @property
     def smem_layout_a(self) -> Layout | ComposedLayout:
-        """(m,k,...) -> element of A's shared memory."""
-        return self.config.smem_layout_a
+        """(m,k,...) -> element of A's shared memory. Raises UnsupportedProblemError where A goes straight to registers."""
+        layout = self.config.smem_layout_a
+        if layout is None:
+            raise UnsupportedProblemError(
+                f"smem_layout_a: A of {self.name} goes from global memory straight to registers\n  next: trace() shows who reads it"
+            )
+        return layout
 
     @property
     def smem_layout_b(self) -> Layout | ComposedLayout:
         """(n,k,...) -> element of B's shared memory."""
         return self.config.smem_layout_b
 
-    def owner_of(self, *, C: tuple[int, int]) -> Owner:
+    def owner_of(self, *, C: tuple[int | tuple[int, int], int]) -> Owner:
         """Return who computes the element (i, j) of C: block, thread, register, warp.
 
-        It is a fact of the layouts, for every M and N that have the element. A kernel for any modes, and every kernel with an
-        `Epilogue`, hands its sums to other threads of the block to be written. Raises OperandError for negative coordinates.
+        It is a fact of the layouts, for every M and N that have the element. A kernel for two modes in M takes ((i0, i1), j). Of
+        `gemm_skinny` it is the thread that adds the sums of others up; of `gemm_small`, whose threads share out what there is,
+        that of products of 64x64. A kernel for any modes, and every kernel with an `Epilogue`, hands its sums to other threads of
+        the block to be written. Raises OperandError for negative coordinates, and those beyond what the kernel takes.
         """
-        i, j = _coordinate("owner_of", "C", C)
         if self.modes_m > self.modes:
-            raise UnsupportedProblemError(f"owner_of: a row of {self.name} has several coordinates")
+            if not isinstance(C, (tuple, list)) or len(C) != 2 or not isinstance(C[0], (tuple, list)):
+                raise OperandError(
+                    f"owner_of: a row of {self.name} has two coordinates: C must be ((i0, i1), j), not {C!r}"
+                )
+            i0, i1 = _coordinate("owner_of", "the row of C", C[0])
+            return self.config.owner_of((i0, i1), _coordinate("owner_of", "C", (0, C[1]))[1])
+        i, j = _coordinate("owner_of", "C", C)
+        for name, at, most in (("rows", i, self.most_m), ("columns", j, self.most_n)):
+            if most is not None and at >= most:
+                raise OperandError(f"owner_of: {self.name} takes at most {most} {name}, and C is {C!r}")
         return self.config.owner_of(i, j)
 
     def loads_of(self, block: tuple[int, int], thread: int, k_tile: int) -> Loads:
         """Return what a thread copies to shared memory of the k_tile-th tiles of A and B: coordinates there and here.
 
         A predicated kernel skips, or fills with zeros, what lies outside of the matrix. Raises OperandError for a block, a
-        thread or a tile that cannot be, and UnsupportedProblemError of a kernel for any modes, whose threads go where memory is
-        contiguous.
+        thread or a tile that cannot be, and UnsupportedProblemError of a kernel whose threads go where memory is contiguous: for
+        any modes, for small products, or for two modes in M.
         """
-        if self.modes > 1:
+        if self.modes > 1 or self.most_m is not None or self.modes_m > self.modes:
             raise UnsupportedProblemError(
-                f"loads_of: what a thread of {self.name} copies depends on the operand's strides"
+                f"loads_of: what a thread of {self.name} copies depends on the operand's extents and strides\n"
+                "  next: trace() shows it for some"
             )
-        if self.modes_m > self.modes:
-            raise UnsupportedProblemError(f"loads_of: a row of {self.name} has several coordinates")
         where = _coordinate("loads_of", "block", block)
         if not 0 <= thread < self.threads:
             raise OperandError(f"loads_of: thread must be 0 to {self.threads - 1}, not {thread}")
@@ -171,11 +184,9 @@ class Kernel(Drawable):
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write one HTML page about the kernel: tiles, shared memory, copies, math, owners of C, banks. Return its path.
 
-        The page needs nothing else, and appears whole or not at all. Raises UnsupportedProblemError of a CPU kernel and of one
-        for two modes in M, and OSError where it cannot be written.
+        The page needs nothing else, and appears whole or not at all. Raises UnsupportedProblemError of a CPU kernel, and OSError
+        where it cannot be written.
         """
-        if self.modes_m > self.modes:
-            raise UnsupportedProblemError(f"report: a row of {self.name} has several coordinates")
         from cute_py._report import kernel_report
 
         page = kernel_report(self).encode()
@@ -187,7 +198,8 @@ class Kernel(Drawable):
         if self.tiled_mma is not None:
             return self.tiled_mma._picture()
         threads = self.config.thread_layout_c
-        assert threads is not None
+        if threads is None:
+            return picture_of_tv(f"{self.name}: owners of C", self.config.tile_mn, self.config.layout_c_tv)
         tile = _core.product_each(threads)
         return picture_of_tv(
             f"{self.name}: threads of C", tile, _core.right_inverse(threads).with_shape(threads.size, 1)
@@ -203,8 +215,9 @@ class Kernel(Drawable):
     ) -> Trace:
         """Run the kernel in the emulator on small integers and return every access to A, B, C and shared memory.
 
-        Extents are one tile, and two in K, unless given; of a kernel for whole tiles, multiples of the tile. Raises
-        OperandError for others, and for more accesses than memory holds.
+        Extents are one tile, and two in K, unless given; of a kernel for whole tiles, multiples of the tile. A kernel for two
+        modes in M gets (m / 2, 2) of them. Raises OperandError for others, for more than 50 million accesses, and for more
+        multiply-adds than the emulator does in some seconds.
         """
         self.config  # noqa: B018 - refuses CPU kernels
         extents = []
@@ -212,6 +225,9 @@ class Kernel(Drawable):
             extent = default * tile if given is None else given
             if not isinstance(extent, int) or isinstance(extent, bool) or not 1 <= extent <= _LARGEST_TRACED:
                 raise OperandError(f"trace: {name} must be an integer from 1 to {_LARGEST_TRACED}, not {extent!r}")
+            most = {"m": self.most_m, "n": self.most_n}.get(name)
+            if most is not None and extent > most:
+                raise OperandError(f"trace: {self.name} takes at most {name}={most}, not {extent}")
             if not self.predicated and extent % tile:
                 raise OperandError(
                     f"trace: {self.name} is for whole tiles and {name}={extent} is no multiple of {tile}; "

@@ -13,6 +13,7 @@ from cute_py._core import Layout
 from cute_py._drawing import Picture, to_html_fragment
 from cute_py._pictures import picture_of_banks, picture_of_layout, picture_of_tv
 from cute_py.banks import audit
+from cute_py.errors import OperandError
 from cute_py.tensor import local_tile, make_tensor
 
 if TYPE_CHECKING:
@@ -74,8 +75,11 @@ def _facts(kernel: Kernel) -> str:
 
 
 def _tiles(kernel: Kernel) -> str:
-    m, n, k = (3 * extent for extent in kernel.tile)
     config = kernel.config
+    owners = f"tCgC  {config.layout_c_tv}  (thread,value) of the tile of C"
+    if not _copies_are_fixed(kernel):
+        return _pre(f"CTA tile (BLK_M,BLK_N,BLK_K): {_core.print_tiler(config.cta_tiler)}\n{owners}")
+    m, n, k = (3 * extent for extent in kernel.tile)
     lines = [f"A product of M={m}, N={n}, K={k}, seen by the CTA (1,2) and its thread 37:", ""]
     a = make_tensor(Layout((m, k), (1, m) if kernel.layout[0] == "n" else (k, 1)))
     tile = local_tile(a, config.cta_tiler, (1, 2, None), (1, None, 1))
@@ -86,17 +90,25 @@ def _tiles(kernel: Kernel) -> str:
         f"tAgA  {source.layout}  of a tile, at {source.offset}",
         f"tAsA  {destination.layout}  of shared memory, at {destination.offset}",
         f"elements per copy instruction: {vector}",
-        f"tCgC  {config.layout_c_tv}  (thread,value) of the tile of C",
+        owners,
     ]
     return _pre("\n".join(lines))
+
+
+def _copies_are_fixed(kernel: Kernel) -> bool:
+    """Do the layouts alone say what a thread copies? Else the strides and extents of the operands do, too."""
+    return kernel.modes_m == 1 and kernel.most_m is None
 
 
 def _shared_memory(kernel: Kernel) -> str:
     parts = []
     for operand, layout, element in (
-        ("A", kernel.smem_layout_a, kernel.config.type_a),
-        ("B", kernel.smem_layout_b, kernel.config.type_b),
+        ("A", kernel.config.smem_layout_a, kernel.config.type_a),
+        ("B", kernel.config.smem_layout_b, kernel.config.type_b),
     ):
+        if layout is None:
+            parts.append(_pre(f"{operand}: straight to registers"))
+            continue
         stage = layout if layout.rank == 2 else _core.slice_((None, None, 0), layout)
         parts.append(_pre(f"{operand}: {layout}"))
         title = f"Shared memory of {operand}, one stage"
@@ -112,9 +124,10 @@ def _copies(kernel: Kernel) -> str:
     ):
         if copy is not None:
             parts += [_pre(f"{operand}: {copy}"), to_html_fragment(copy._picture())]
-        else:
-            assert threads is not None
+        elif threads is not None:
             parts += [_pre(f"{operand}: threads {threads}"), to_html_fragment(_thread_picture(operand, threads))]
+        else:
+            parts.append(_pre(f"{operand}: by all threads, in vectors where the operand lies so"))
     return "".join(parts)
 
 
@@ -122,7 +135,8 @@ def _math(kernel: Kernel) -> str:
     if kernel.tiled_mma is not None:
         return _pre(str(kernel.tiled_mma)) + to_html_fragment(kernel.tiled_mma._picture())
     threads = kernel.config.thread_layout_c
-    assert threads is not None
+    if threads is None:
+        return _pre(f"C: {kernel.config.layout_c_tv}  (thread,value) of products of {kernel.tile[0]}x{kernel.tile[1]}")
     return _pre(f"C: threads {threads}") + to_html_fragment(_thread_picture("C", threads))
 
 
@@ -138,19 +152,23 @@ def _owners(kernel: Kernel) -> str:
 
 
 def _banks(kernel: Kernel) -> str:
-    if kernel.predicated:
-        return "<p>The audit traces whole tiles; see the report of the variant for them.</p>"
     trace = kernel.trace(spaces=("shared",))
-    rows = [(access.rstrip(":"), str(cost)) for access, cost in audit(trace).items()]
+    try:
+        costs = _table([(access.rstrip(":"), str(cost)) for access, cost in audit(trace).items()])
+    except OperandError:
+        costs = "<p>The threads of a warp part in this kernel, so its accesses cannot be paired and counted.</p>"
     shared = trace.of("shared")
     first = shared[(shared["thread"] < 32) & ~shared["is_write"]]
     order = np.argsort(first["thread"], kind="stable")
     lanes = np.split(first[order], np.searchsorted(first["thread"][order], range(1, 32)))
-    width = int(lanes[0]["bytes"][0])
-    phase = [(lane, int(accesses["offset"][0]) // 4, width // 4) for lane, accesses in enumerate(lanes)]
+    phase = [
+        (lane, int(accesses["offset"][0]) // 4, max(int(accesses["bytes"][0]) // 4, 1))
+        for lane, accesses in enumerate(lanes)
+        if len(accesses)
+    ]
     words = Layout(kernel.shared_bytes // 4)
     picture = picture_of_banks(words, 32, [phase])
-    return _table(rows) + to_html_fragment(picture)
+    return costs + to_html_fragment(picture)
 
 
 def _table(rows: list[tuple[str, str]]) -> str:

@@ -1,11 +1,27 @@
-// Runs one kernel in the emulator on a small problem, in several orders of its threads, and says for each whether the
-// result is right. The kernel's header may be a copy with a line taken out: the include path decides.
+// Runs one kernel in the emulator on a small problem, as it is and without each of its barriers and waits, in several
+// orders of its threads, and says for each whether the result is right. The kernel's header is a copy in which each of
+// them asks mutant::keeps first.
 //
-// Compiled with KERNEL_HEADER, CATALOGUE_HEADER, KERNEL, CONFIG, and TYPE, of the size of a float.
+// Compiled with KERNEL_HEADER, CATALOGUE_HEADER, KERNEL, CONFIG, TYPE, and those of WHOLE, PREDICATED and NESTED that
+// are wanted.
 #include <cstdio>
+#include <set>
 #include <vector>
 
 #include "instances/launch_emulator.hpp"
+
+namespace mutant {
+
+int removed = 0;  // the line that is taken out
+std::set<int> reached;
+
+// Does the line stay? Lines that threads come by are remembered.
+bool keeps(int line) {
+  if (removed == 0) reached.insert(line);
+  return line != removed;
+}
+
+}  // namespace mutant
 
 #include CATALOGUE_HEADER
 #include KERNEL_HEADER
@@ -14,9 +30,12 @@ using namespace cute_py;
 
 namespace {
 
+using T = TYPE;
+
 template <Major major_a, Major major_b, catalogue::Form form>
 bool is_right(EmulatorOptions const& options) {
-  using Config = catalogue::CONFIG<TYPE, major_a, major_b, form>;
+  using Config = catalogue::CONFIG<T, major_a, major_b, form>;
+  using Sum = typename Config::TC;
   constexpr bool predicated = form != catalogue::Form::whole;
   constexpr int more = Config::max_rows != catalogue::kAnyExtent ? -2 : 2;
   constexpr int m = cute::size<0>(typename Config::CtaTiler{}) + (predicated ? more : 0);
@@ -24,53 +43,80 @@ bool is_right(EmulatorOptions const& options) {
   constexpr int k = 5 * cute::size<2>(typename Config::CtaTiler{}) + (predicated ? 4 : 0);  // rows of whole vectors
 
   // Integers, so that a right result is exact, and different ones in every place.
-  std::vector<float> a(m * k), b(n * k), c(m * n, -1.0f);
-  for (int i = 0; i < m * k; ++i) a[i] = static_cast<float>(i * 7919 % 17 - 8);
-  for (int i = 0; i < n * k; ++i) b[i] = static_cast<float>(i * 104729 % 19 - 9);
+  std::vector<int> a(m * k), b(n * k);
+  for (int i = 0; i < m * k; ++i) a[i] = i * 7919 % 17 - 8;
+  for (int i = 0; i < n * k; ++i) b[i] = i * 104729 % 19 - 9;
+  auto const as_factors = [](std::vector<int> const& numbers) {
+    std::vector<T> factors;
+    for (int number : numbers) factors.push_back(static_cast<T>(static_cast<float>(number)));
+    return factors;
+  };
+  std::vector<T> factors_a = as_factors(a);
+  std::vector<T> factors_b = as_factors(b);
+  std::vector<Sum> c(m * n, Sum(-1));
 
   Problem problem;
   problem.m = one_mode(m);
   problem.n = one_mode(n);
   problem.k = one_mode(k);
-  problem.a = matrix(a.data(), DType::f32, major_a == Major::mn ? 1 : k, major_a == Major::mn ? m : 1);
-  problem.b = matrix(b.data(), DType::f32, major_b == Major::mn ? 1 : k, major_b == Major::mn ? n : 1);
-  problem.d = matrix(c.data(), DType::f32, 1, m);
+  auto const type = numeric::kDTypeOf<T>;
+  problem.a = matrix(factors_a.data(), type, major_a == Major::mn ? 1 : k, major_a == Major::mn ? m : 1);
+  problem.b = matrix(factors_b.data(), type, major_b == Major::mn ? 1 : k, major_b == Major::mn ? n : 1);
+  problem.d = matrix(c.data(), numeric::kDTypeOf<Sum>, 1, m);
   problem.c = problem.d;
   Execution execution;
   execution.emulator = options;
-  instances::launch<Config>(kernels::KERNEL<Config, typename Config::ProblemShape, typename Config::StrideA,
-                                            typename Config::StrideB, typename Config::StrideC>,
-                            problem, execution);
+  constexpr auto kernel = &kernels::KERNEL<Config, typename Config::ProblemShape, typename Config::StrideA,
+                                           typename Config::StrideB, typename Config::StrideC>;
+  try {
+    instances::launch<Config, kernel>("mutant", problem, execution);
+  } catch (emulator::KernelError const&) {
+    return false;
+  }
 
   for (int j = 0; j < n; ++j) {
     for (int i = 0; i < m; ++i) {
-      float sum = 0;
+      int sum = 0;
       for (int p = 0; p < k; ++p) {
         sum += a[i * problem.a.stride[0][0] + p * problem.a.stride[1][0]] *
                b[j * problem.b.stride[0][0] + p * problem.b.stride[1][0]];
       }
-      if (!(c[i + j * m] == sum)) return false;
+      if (!(c[i + j * m] == Sum(sum))) return false;
     }
   }
   return true;
 }
 
+// Prints one line for each form.
+void run(char const* order, EmulatorOptions const& options) {
+#ifdef WHOLE
+  // Integers of 8 bits come in one layout only.
+  constexpr Major major = sizeof(T) == 1 ? Major::k : Major::mn;
+  std::printf("%d whole %s %d\n", mutant::removed, order, is_right<major, major, catalogue::Form::whole>(options));
+#endif
+#ifdef PREDICATED
+  std::printf("%d predicated %s %d\n", mutant::removed, order,
+              is_right<Major::k, Major::mn, catalogue::Form::predicated>(options));
+#endif
+#ifdef NESTED
+  std::printf("%d nested %s %d\n", mutant::removed, order,
+              is_right<Major::k, Major::k, catalogue::Form::nested>(options));
+#endif
+}
+
+void run_all_orders() {
+  run("forward", {ThreadOrder::forward, 0, true});
+  run("backward", {ThreadOrder::backward, 0, true});
+  run("random", {ThreadOrder::random, 1, true});
+}
+
 }  // namespace
 
 int main() {
-  struct {
-    char const* name;
-    EmulatorOptions options;
-  } const orders[] = {
-      {"forward", {ThreadOrder::forward, 0, true}},
-      {"backward", {ThreadOrder::backward, 0, true}},
-      {"random", {ThreadOrder::random, 1, true}},
-  };
-  for (auto const& [name, options] : orders) {
-    std::printf("%s vectors %d\n", name, is_right<Major::mn, Major::mn, catalogue::Form::whole>(options));
-#ifndef ANY_MODES_ONLY
-    std::printf("%s predicated %d\n", name, is_right<Major::k, Major::mn, catalogue::Form::predicated>(options));
-#endif
-    std::printf("%s nested %d\n", name, is_right<Major::k, Major::k, catalogue::Form::nested>(options));
+  run_all_orders();
+  auto const reached = mutant::reached;
+  for (int line : reached) {
+    mutant::removed = line;
+    run_all_orders();
   }
 }

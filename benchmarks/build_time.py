@@ -1,0 +1,74 @@
+"""What a build took: ``python benchmarks/build_time.py build/cp311-cp311-linux_x86_64 [--cuda]``.
+
+Reads ninja's log and prints wall time, core-seconds and the slowest translation units. Exits with 1 if a budget is exceeded.
+The log is that of the last time each file was built, so it speaks of one build only if that began with an empty folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+WALL_BUDGET = {"CPU only": 90.0, "CUDA": 360.0}  # seconds on two cores
+UNIT_BUDGET = 60.0  # seconds for one translation unit
+
+
+@dataclass(frozen=True)
+class Step:
+    """One command of a build, in seconds from its start."""
+
+    output: str
+    start: float
+    end: float
+
+    @property
+    def seconds(self) -> float:
+        return self.end - self.start
+
+
+def read_log(path: Path) -> list[Step]:
+    """Return the steps of a .ninja_log; of an output that was built again, the last."""
+    lines = path.read_text().splitlines()
+    if not lines or not lines[0].startswith("# ninja log"):
+        raise SystemExit(f"{path} is no log of ninja\n  next: name the folder that was built in, such as build/cp311-*")
+    steps = {}
+    for line in lines[1:]:
+        start, end, _, output, _ = line.split("\t")
+        steps[output] = Step(output, int(start) / 1000, int(end) / 1000)
+    return list(steps.values())
+
+
+def over_budget(steps: list[Step], kind: str) -> list[str]:
+    """Return what takes longer than it may, in words."""
+    wall = max(step.end for step in steps) - min(step.start for step in steps)
+    found = [f"wall time {wall:.0f} s is over {WALL_BUDGET[kind]:.0f} s"] if wall > WALL_BUDGET[kind] else []
+    return found + [
+        f"{step.output} takes {step.seconds:.0f} s, over {UNIT_BUDGET:.0f} s"
+        for step in steps
+        if step.seconds > UNIT_BUDGET
+    ]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="What a build took, from ninja's log.")
+    parser.add_argument("folder", type=Path, help="where the build was made")
+    parser.add_argument("--cuda", action="store_true", help="the build has GPU kernels")
+    parser.add_argument("--most", type=int, default=15, help="how many files to list")
+    options = parser.parse_args(arguments)
+    steps = read_log(options.folder / ".ninja_log")
+    if not steps:
+        raise SystemExit(f"{options.folder} has an empty log\n  next: build first")
+    wall = max(step.end for step in steps) - min(step.start for step in steps)
+    print(f"wall {wall:.0f} s, core-seconds {sum(step.seconds for step in steps):.0f}, {len(steps)} steps")
+    for step in sorted(steps, key=lambda step: -step.seconds)[: options.most]:
+        print(f"{step.seconds:7.1f} s  {step.output}")
+    exceeded = over_budget(steps, "CUDA" if options.cuda else "CPU only")
+    for line in exceeded:
+        print(f"over budget: {line}")
+    return 1 if exceeded else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

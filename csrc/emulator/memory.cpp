@@ -1,0 +1,202 @@
+#include "emulator/memory.hpp"
+
+#include <link.h>
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "emulator/cta.hpp"
+#include "emulator/trace.hpp"
+
+namespace cute_py::emulator {
+
+__thread Reach reach __attribute__((tls_model("initial-exec")));
+
+namespace {
+
+char const* name_of(Space space) {
+  constexpr char const* kNames[kSpaces] = {"A", "B", "C", "shared memory", "C before the result", "bias", "residual"};
+  return kNames[static_cast<int>(space)];
+}
+
+Operand operand_of(Space space, Array const& array, Modes const& first, Modes const& second, Modes const& l) {
+  Modes const* const groups[] = {&first, &second, &l};
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+  for (int group = 0; group < 3; ++group) {
+    for (int i = 0; i < groups[group]->rank; ++i) {
+      auto const stride = array.stride[group][i];
+      (stride < 0 ? low : high) += (groups[group]->extent[i] - 1) * stride;
+    }
+  }
+  auto const origin = reinterpret_cast<std::intptr_t>(array.data);
+  auto const bytes = bytes_of(array.type);
+  return {space, origin, origin + static_cast<std::intptr_t>(low * bytes),
+          origin + static_cast<std::intptr_t>((high + 1) * bytes), scalar_bytes_of(array.type)};
+}
+
+// The constants of the library that holds the kernels.
+Span find_static_data() {
+  Span span;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* found) {
+        auto const here = reinterpret_cast<std::uintptr_t>(&operands_of);
+        Span all{std::numeric_limits<std::intptr_t>::max(), 0};
+        bool is_this = false;
+        for (int i = 0; i < info->dlpi_phnum; ++i) {
+          auto const& segment = info->dlpi_phdr[i];
+          if (segment.p_type != PT_LOAD) continue;
+          auto const first = info->dlpi_addr + segment.p_vaddr;
+          is_this = is_this || (here >= first && here < first + segment.p_memsz);
+          all.first = std::min(all.first, static_cast<std::intptr_t>(first));
+          all.last = std::max(all.last, static_cast<std::intptr_t>(first + segment.p_memsz));
+        }
+        if (is_this) *static_cast<Span*>(found) = all;
+        return is_this ? 1 : 0;
+      },
+      &span);
+  return span;
+}
+
+Span const& static_data() {
+  static Span const span = find_static_data();
+  return span;
+}
+
+std::string place(Space space, std::intptr_t offset) {
+  return std::string(name_of(space)) + (offset < 0 ? " - " : " + ") + std::to_string(offset < 0 ? -offset : offset) +
+         " bytes";
+}
+
+// Where an address is, told from the nearest of what the launch was given.
+std::string where_is(std::intptr_t where) {
+  auto const shared = static_cast<std::intptr_t>(reach.shared);
+  std::string text = place(Space::shared, where - shared);
+  auto const distance = [&](std::intptr_t first, std::intptr_t last) {
+    return where < first ? first - where : where >= last ? where - last : 0;
+  };
+  auto nearest = distance(shared, shared + static_cast<std::intptr_t>(kSharedMemoryBytes));
+  for (Operand const& operand : *reach.operands) {
+    if (distance(operand.first, operand.last) >= nearest) continue;
+    nearest = distance(operand.first, operand.last);
+    text = place(operand.space, where - operand.origin);
+  }
+  return text;
+}
+
+[[noreturn]] void fail(std::intptr_t where, std::intptr_t bytes, bool is_write, std::string const& rule) {
+  stop((is_write ? "writes " : "reads ") + std::to_string(bytes) + " bytes at " + where_is(where) + ", " + rule);
+}
+
+// An instruction that moves 1, 2, 4, 8 or 16 bytes needs an address that is a multiple of them.
+void check_alignment(std::intptr_t where, std::intptr_t bytes, bool is_write, std::intptr_t needed) {
+  if (where % needed == 0) return;
+  fail(where, bytes, is_write, "whose address is no multiple of " + std::to_string(needed));
+}
+
+}  // namespace
+
+std::vector<Operand> operands_of(Problem const& p) {
+  std::vector<Operand> operands;
+  if (p.is_empty()) return operands;
+  if (p.alpha != 0.0 && p.k.size() != 0) {
+    operands.push_back(operand_of(Space::a, p.a, p.m, p.k, p.l));
+    operands.push_back(operand_of(Space::b, p.b, p.n, p.k, p.l));
+  }
+  operands.push_back(operand_of(Space::c, p.d, p.m, p.n, p.l));
+  if (p.reads_c() && p.c.data != p.d.data) operands.push_back(operand_of(Space::source, p.c, p.m, p.n, p.l));
+  if (p.epilogue.bias.data != nullptr) operands.push_back(operand_of(Space::bias, p.epilogue.bias, p.m, p.n, p.l));
+  if (p.epilogue.residual.data != nullptr) {
+    operands.push_back(operand_of(Space::residual, p.epilogue.residual, p.m, p.n, p.l));
+  }
+  return operands;
+}
+
+void check(void const* address, std::intptr_t bytes, bool is_write, Access access) {
+  auto const where = reinterpret_cast<std::intptr_t>(address);
+  auto const offset = where - static_cast<std::intptr_t>(reach.shared);
+  bool const traces = reach.tracer != nullptr && access != Access::announced;
+  if (offset >= 0 && offset < static_cast<std::intptr_t>(kSharedMemoryBytes)) {
+    if (offset + bytes > static_cast<std::intptr_t>(reach.shared_bytes)) {
+      fail(where, bytes, is_write, "beyond the " + std::to_string(reach.shared_bytes) + " bytes that the CTA has");
+    }
+    if (access != Access::range) check_alignment(where, bytes, is_write, bytes);
+    if (traces) reach.tracer->record(Space::shared, offset, bytes, is_write);
+    return;
+  }
+  for (Operand const& operand : *reach.operands) {
+    if (where < operand.first || where >= operand.last) continue;
+    if (where + bytes > operand.last) break;
+    auto const scalar = static_cast<std::intptr_t>(operand.scalar_bytes);
+    // A complex number is two numbers, and its type no more aligned than they.
+    check_alignment(where, bytes, is_write,
+                    access == Access::range      ? scalar
+                    : bytes == 16 && scalar == 8 ? std::intptr_t{8}
+                                                 : bytes);
+    if (traces) reach.tracer->record(operand.space, where - operand.origin, bytes, is_write);
+    return;
+  }
+  if (reach.arguments.holds(where, bytes) || static_data().holds(where, bytes)) return;
+  fail(where, bytes, is_write, "which is in none of the arrays that the kernel was given");
+}
+
+namespace {
+
+// An instruction that moves `bytes`. What is most frequent comes first: the thread's own stack, then shared memory.
+template <std::intptr_t bytes>
+inline void touch(void const* address, bool is_write) {
+  auto const where = reinterpret_cast<std::uintptr_t>(address);
+  if (where - reach.stacks < reach.stack_bytes) return;
+  auto const offset = where - reach.shared;
+  if (offset < reach.quiet_bytes && offset % bytes == 0) return;
+  if (reach.runs) check(address, bytes, is_write, Access::instruction);
+}
+
+inline void touch_range(void const* address, std::size_t bytes, bool is_write) {
+  if (reinterpret_cast<std::uintptr_t>(address) - reach.stacks < reach.stack_bytes || !reach.runs) return;
+  check(address, static_cast<std::intptr_t>(bytes), is_write, Access::range);
+}
+
+}  // namespace
+}  // namespace cute_py::emulator
+
+// What the instrumentation calls. With "unaligned", or for a range, the compiler knows of no alignment of the whole.
+extern "C" {
+
+using cute_py::emulator::touch;
+using cute_py::emulator::touch_range;
+
+void __tsan_init() {}
+void __tsan_func_entry(void*) {}
+void __tsan_func_exit() {}
+void __tsan_vptr_update(void**, void*) {}
+void __tsan_vptr_read(void**) {}
+
+void __tsan_read1(void* p) { touch<1>(p, false); }
+void __tsan_read2(void* p) { touch<2>(p, false); }
+void __tsan_read4(void* p) { touch<4>(p, false); }
+void __tsan_read8(void* p) { touch<8>(p, false); }
+void __tsan_read16(void* p) { touch<16>(p, false); }
+void __tsan_write1(void* p) { touch<1>(p, true); }
+void __tsan_write2(void* p) { touch<2>(p, true); }
+void __tsan_write4(void* p) { touch<4>(p, true); }
+void __tsan_write8(void* p) { touch<8>(p, true); }
+void __tsan_write16(void* p) { touch<16>(p, true); }
+void __tsan_unaligned_read2(void* p) { touch_range(p, 2, false); }
+void __tsan_unaligned_read4(void* p) { touch_range(p, 4, false); }
+void __tsan_unaligned_read8(void* p) { touch_range(p, 8, false); }
+void __tsan_unaligned_read16(void* p) { touch_range(p, 16, false); }
+void __tsan_unaligned_write2(void* p) { touch_range(p, 2, true); }
+void __tsan_unaligned_write4(void* p) { touch_range(p, 4, true); }
+void __tsan_unaligned_write8(void* p) { touch_range(p, 8, true); }
+void __tsan_unaligned_write16(void* p) { touch_range(p, 16, true); }
+void __tsan_read_range(void* p, unsigned long bytes) { touch_range(p, bytes, false); }
+void __tsan_write_range(void* p, unsigned long bytes) { touch_range(p, bytes, true); }
+
+// What describes a kernel counts references to what it allocates.
+int __tsan_atomic32_fetch_add(int volatile* p, int value, int) {
+  return __atomic_fetch_add(p, value, __ATOMIC_SEQ_CST);
+}
+
+}  // extern "C"

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "problem/problem.hpp"
+
+// What a kernel may touch. Kernels for the emulator are compiled with the compiler's instrumentation for data races,
+// which calls a function at every access to memory that the compiler does not know to be in registers; memory.cpp is
+// what it calls. An access outside of what the launch was given, or not aligned as a GPU asks for, ends the launch.
+namespace cute_py::emulator {
+
+enum class Space : std::uint8_t { a, b, c, shared, source, bias, residual };
+inline constexpr int kSpaces = 7;
+
+// An array that a launch was given: the bytes from its lowest to past its highest element.
+struct Operand {
+  Space space;
+  std::intptr_t origin;  // its element at coordinate 0, which offsets are counted from
+  std::intptr_t first;
+  std::intptr_t last;
+  int scalar_bytes;  // of an element, or of half a complex one
+};
+
+// The arrays of a problem that a kernel reads or writes. `c` is the result; C itself is `source` if it is another
+// array.
+std::vector<Operand> operands_of(Problem const& problem);
+
+struct Span {
+  std::intptr_t first = 0;
+  std::intptr_t last = 0;
+
+  bool holds(std::intptr_t where, std::intptr_t bytes) const { return where >= first && where + bytes <= last; }
+};
+
+class Tracer;
+
+// What the CTA that runs on this operating-system thread may touch; while none runs, nobody looks.
+struct Reach {
+  std::uintptr_t stacks = 0;  // of its threads, where most of what is not in registers lies
+  std::uintptr_t stack_bytes = 0;
+  std::uintptr_t shared = 0;
+  std::uintptr_t shared_bytes = 0;
+  std::uintptr_t quiet_bytes = 0;  // of it nobody is told: all, or nothing while there is a tracer
+  bool runs = false;
+  std::vector<Operand> const* operands = nullptr;
+  Span arguments;
+  Tracer* tracer = nullptr;
+};
+
+// Of this operating-system thread. The model of the variable makes it one instruction to find.
+extern __thread Reach reach __attribute__((tls_model("initial-exec")));
+
+// An access by one instruction, by as many as the compiler likes, or one that an asynchronous copy will make.
+enum class Access : std::uint8_t { instruction, range, announced };
+
+// Ends the launch with a KernelError if the CTA's running thread must not read or write there.
+void check(void const* address, std::intptr_t bytes, bool is_write, Access access);
+
+}  // namespace cute_py::emulator

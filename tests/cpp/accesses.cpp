@@ -1,0 +1,107 @@
+// Kernels that touch what they should not, one for each line of the output: its name and what the emulator says.
+#include <cstdint>
+#include <cstdio>
+#include <vector>
+
+#include "emulator/cta.hpp"
+
+namespace {
+
+using namespace cute_py;
+
+struct alignas(16) Vector {
+  float value[4];
+};
+
+struct Arguments {
+  float* a;
+  float* c;
+  unsigned char* heap;
+};
+
+unsigned char* shared(int offset) { return *kernels::shared_memory_of_cta() + offset; }
+
+template <class T>
+T volatile sink;
+
+template <class T>
+void read(void const* address) {
+  // The compiler must not know where it is.
+  void const* volatile hidden = address;
+  *const_cast<T*>(&sink<T>) = *static_cast<T const*>(hidden);
+}
+
+void write(void* address) {
+  void* volatile hidden = address;
+  *static_cast<float*>(hidden) = 1;
+}
+
+Arguments const& of(void const* arguments) { return *static_cast<Arguments const*>(arguments); }
+
+void run(char const* name, void (*body)(void const*), int threads = 1) {
+  std::vector<Vector> memory(64);
+  std::vector<unsigned char> heap(64);
+  Problem problem;
+  problem.m = one_mode(8);
+  problem.n = one_mode(1);
+  problem.k = one_mode(4);
+  problem.a = matrix(memory.data() + 8, DType::f32, 1, 8);
+  problem.b = matrix(memory.data() + 32, DType::f32, 1, 1);
+  problem.d = matrix(memory.data() + 48, DType::f32, 1, 8);
+  problem.c = problem.d;
+  Arguments const arguments{static_cast<float*>(problem.a.data), static_cast<float*>(problem.d.data), heap.data()};
+  emulator::Launch launch{};
+  launch.kernel = "kernel";
+  launch.grid = {2, 1, 1};
+  launch.threads = threads;
+  launch.shared_bytes = 1024;
+  launch.body = body;
+  launch.arguments = &arguments;
+  launch.argument_bytes = sizeof(arguments);
+  launch.operands = emulator::operands_of(problem);
+  try {
+    emulator::run_grid(launch, {});
+    std::printf("%s: nothing\n", name);
+  } catch (emulator::KernelError const& error) {
+    std::printf("%s: %s\n", name, error.what());
+  }
+}
+
+}  // namespace
+
+int main() {
+  run("right", [](void const* x) {
+    read<float>(of(x).a + 31);
+    read<Vector>(of(x).a + 28);
+    read<Vector>(shared(1008));
+    write(of(x).c + 7);
+    emulator::async_copy(shared(0), of(x).a + 4, 16, false);
+    emulator::async_copy(shared(0), of(x).heap, 16, true);  // zeros, from nowhere
+    emulator::async_wait(0);
+  });
+  run("past the end", [](void const* x) { read<float>(of(x).a + 32); });
+  run("before the beginning", [](void const* x) { read<float>(of(x).a - 1); });
+  run("half outside", [](void const* x) { write(reinterpret_cast<char*>(of(x).c + 7) + 2); });
+  run("write", [](void const* x) { write(of(x).c + 8); });
+  run("vector", [](void const* x) { read<Vector>(of(x).a + 1); });
+  run("number", [](void const* x) { read<float>(reinterpret_cast<char*>(of(x).a) + 2); });
+  run("other memory", [](void const* x) { read<unsigned char>(of(x).heap); });
+  run("shared past the end", [](void const*) { read<float>(shared(1024)); });
+  run("shared half outside", [](void const*) { read<Vector>(shared(1016)); });
+  run("shared vector", [](void const*) { read<Vector>(shared(8)); });
+  run("asynchronous source", [](void const* x) { emulator::async_copy(shared(0), of(x).a + 30, 16, false); });
+  run("asynchronous vector", [](void const* x) { emulator::async_copy(shared(0), of(x).a + 2, 16, false); });
+  run("asynchronous destination", [](void const* x) { emulator::async_copy(shared(1020), of(x).a, 16, false); });
+  run(
+      "barrier",
+      [](void const*) {
+        if (emulator::thread_index().x < 7) emulator::barrier();
+      },
+      32);
+  run(
+      "one thread",
+      [](void const* x) {
+        if (emulator::thread_index().x == 5 && emulator::block_index().x == 1) read<float>(of(x).a + 40);
+      },
+      32);
+}
