@@ -28,9 +28,6 @@ unsigned char (*shared_memory_of_cta()) [] { return reinterpret_cast<unsigned ch
 namespace cute_py::emulator {
 namespace {
 
-constexpr std::size_t kStackBytes =
-    256 * 1024;  // reserved per thread; the system hands out only the pages that are used
-
 struct AsyncCopy {
   void* destination;
   void const* source;
@@ -79,21 +76,26 @@ class Switch {
 // Stacks for the fibers of one CTA and its shared memory, kept for the next one.
 class Memory {
  public:
-  explicit Memory(int threads) : bytes_(threads * kStackBytes + kSharedMemoryBytes) {
-    memory_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory_ == MAP_FAILED) throw std::bad_alloc();
+  explicit Memory(int threads) : stack_bytes_(threads * kStackBytes), bytes_(stack_bytes_ + kSharedMemoryBytes) {
+    auto const mapped = bytes_ + kStackBytes;  // room to begin at a multiple
+    mapping_ = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapping_ == MAP_FAILED) throw std::bad_alloc();
+    auto const address = reinterpret_cast<std::uintptr_t>(mapping_);
+    memory_ = static_cast<char*>(mapping_) + (kStackBytes - address % kStackBytes) % kStackBytes;
   }
   Memory(Memory const&) = delete;
   Memory& operator=(Memory const&) = delete;
-  ~Memory() { munmap(memory_, bytes_); }
+  ~Memory() { munmap(mapping_, bytes_ + kStackBytes); }
 
-  void* stack(int thread) const { return static_cast<char*>(memory_) + thread * kStackBytes; }
-  std::size_t stack_bytes() const { return bytes_ - kSharedMemoryBytes; }
-  void* shared() const { return static_cast<char*>(memory_) + stack_bytes(); }
+  void* stack(int thread) const { return memory_ + thread * kStackBytes; }
+  std::size_t stack_bytes() const { return stack_bytes_; }
+  void* shared() const { return memory_ + stack_bytes_; }
 
  private:
-  std::size_t bytes_;
-  void* memory_;
+  std::size_t const stack_bytes_;
+  std::size_t const bytes_;
+  void* mapping_;
+  char* memory_;
 };
 
 class Cta {

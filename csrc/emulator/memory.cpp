@@ -11,7 +11,7 @@
 
 namespace cute_py::emulator {
 
-__thread Reach reach __attribute__((tls_model("initial-exec")));
+__thread Reach reach;
 
 namespace {
 
@@ -143,10 +143,18 @@ void check(void const* address, std::intptr_t bytes, bool is_write, Access acces
 
 namespace {
 
+// Is an address on the stack that this function runs on? Stacks of a CTA lie at multiples of their size. What else runs
+// instrumented code has a stack of its own, of which nobody asks.
+inline bool is_on_this_stack(std::uintptr_t where) {
+  auto const here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  return (where ^ here) < kStackBytes;
+}
+
 // An instruction that moves `bytes`. What is most frequent comes first: the thread's own stack, then shared memory.
 template <std::intptr_t bytes>
 inline void touch(void const* address, bool is_write) {
   auto const where = reinterpret_cast<std::uintptr_t>(address);
+  if (is_on_this_stack(where)) return;
   if (where - reach.stacks < reach.stack_bytes) return;
   auto const offset = where - reach.shared;
   if (offset < reach.quiet_bytes && offset % bytes == 0) return;

@@ -49,8 +49,11 @@ struct Reach {
   Tracer* tracer = nullptr;
 };
 
-// Of this operating-system thread. The model of the variable makes it one instruction to find.
-extern __thread Reach reach __attribute__((tls_model("initial-exec")));
+// Of a thread's stack, which begins at a multiple of it; the system hands out only the pages that are used.
+inline constexpr std::size_t kStackBytes = 256 * 1024;
+
+// Of this operating-system thread. Not thread_local: that allows for a constructor, and every access would ask for it.
+extern __thread Reach reach;
 
 // An access by one instruction, by as many as the compiler likes, or one that an asynchronous copy will make.
 enum class Access : std::uint8_t { instruction, range, announced };
