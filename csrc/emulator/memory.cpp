@@ -195,6 +195,8 @@ void __tsan_read_range(void* p, unsigned long bytes) { touch_range(p, bytes, fal
 void __tsan_write_range(void* p, unsigned long bytes) { touch_range(p, bytes, true); }
 
 // What describes a kernel counts references to what it allocates.
-int __tsan_atomic32_fetch_add(int volatile* p, int value, int) { return __atomic_fetch_add(p, value, __ATOMIC_SEQ_CST); }
+int __tsan_atomic32_fetch_add(int volatile* p, int value, int) {
+  return __atomic_fetch_add(p, value, __ATOMIC_SEQ_CST);
+}
 
 }  // extern "C"
