@@ -28,7 +28,7 @@ CONFIGS = {
     "sgemm_sm80": ("SgemmSm80", SCALAR),
     "gemm_sm80": (
         "GemmSm80",
-        {"std::int8_t": "NESTED", "cutlass::half_t": "WHOLE", "cutlass::tfloat32_t": "WHOLE NESTED", "double": "WHOLE"},
+        {"std::int8_t": "WHOLE", "cutlass::half_t": "WHOLE", "cutlass::tfloat32_t": "WHOLE NESTED", "double": "WHOLE"},
     ),
     "gemm_skinny": (
         "GemmSkinny",

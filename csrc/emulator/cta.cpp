@@ -139,7 +139,7 @@ class Cta {
 
   static void enter();
   void fail(std::string const& message) { failure_ = std::make_exception_ptr(KernelError("emulator: " + message)); }
-  void pass(int thread);
+  bool pass(int thread);
   void release_barrier(int threads);
   int count(State state) const {
     return static_cast<int>(
@@ -170,22 +170,23 @@ void Cta::enter() {
   cta.wait(State::done);
 }
 
-// Runs one thread up to where it waits, and with it releases its warp if it was the last one.
-void Cta::pass(int thread) {
+// Runs one thread up to where it waits, and with it releases its warp if it was the last one. Was it?
+bool Cta::pass(int thread) {
   current_ = thread;
   void* own = nullptr;
   Switch const to_fiber(&own, {memory_.stack(thread), kStackBytes});
   swapcontext(&scheduler_, &fibers_[thread].context);
   to_fiber.arrived(own);
-  if (fibers_[thread].state != State::at_warp_barrier) return;
+  if (fibers_[thread].state != State::at_warp_barrier) return false;
   auto const first = thread / kWarp * kWarp;
   auto const last = std::min<int>(first + kWarp, static_cast<int>(fibers_.size()));
-  if (++warps_[thread / kWarp].waiting < last - first) return;
+  if (++warps_[thread / kWarp].waiting < last - first) return false;
   warps_[thread / kWarp].waiting = 0;
   for (int t = first; t < last; ++t) {
     fibers_[t].state = State::ready;
     ++fibers_[t].warp_barriers;
   }
+  return true;
 }
 
 // Lets all threads go on that wait for one another, or finds out that some never will.
@@ -265,7 +266,15 @@ void Cta::run(Index3 block, Execution const& execution) {
     execution.check_interrupt();
     if (options.order == ThreadOrder::random) std::shuffle(order.begin(), order.end(), random);
     for (int const t : order) {
-      if (fibers_[t].state == State::ready && !failure_) pass(t);
+      // A warp that its lanes let go on does so, as far ahead of the other warps as it gets.
+      bool goes_on = fibers_[t].state == State::ready && !failure_ && pass(t);
+      while (goes_on) {
+        goes_on = false;
+        for (int const lane : order) {
+          if (lane / kWarp != t / kWarp || fibers_[lane].state != State::ready || failure_) continue;
+          goes_on = pass(lane) || goes_on;
+        }
+      }
     }
     if (!failure_ && count(State::ready) == 0) release_barrier(threads);
   }

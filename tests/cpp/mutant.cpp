@@ -5,19 +5,18 @@
 // Compiled with KERNEL_HEADER, CATALOGUE_HEADER, KERNEL, CONFIG, TYPE, and those of WHOLE, PREDICATED and NESTED that
 // are wanted.
 #include <cstdio>
-#include <set>
 #include <vector>
 
 #include "instances/launch_emulator.hpp"
 
 namespace mutant {
 
-int removed = 0;  // the line that is taken out
-std::set<int> reached;
+int removed = 0;     // the line that is taken out
+bool reached[4096];  // lines that a thread has come by
 
-// Does the line stay? Lines that threads come by are remembered.
+// Does the line stay?
 bool keeps(int line) {
-  if (removed == 0) reached.insert(line);
+  reached[line] = true;
   return line != removed;
 }
 
@@ -31,6 +30,7 @@ using namespace cute_py;
 namespace {
 
 using T = TYPE;
+using Factor = std::conditional_t<std::is_same_v<T, cutlass::tfloat32_t>, float, T>;  // in memory
 
 template <Major major_a, Major major_b, catalogue::Form form>
 bool is_right(EmulatorOptions const& options) {
@@ -40,19 +40,21 @@ bool is_right(EmulatorOptions const& options) {
   constexpr int more = Config::max_rows != catalogue::kAnyExtent ? -2 : 2;
   constexpr int m = cute::size<0>(typename Config::CtaTiler{}) + (predicated ? more : 0);
   constexpr int n = cute::size<1>(typename Config::CtaTiler{});
-  constexpr int k = 5 * cute::size<2>(typename Config::CtaTiler{}) + (predicated ? 4 : 0);  // rows of whole vectors
+  constexpr int vector = 16 / sizeof(T);
+  constexpr int k =
+      5 * cute::size<2>(typename Config::CtaTiler{}) + (predicated ? vector : 0);  // rows of whole vectors
 
   // Integers, so that a right result is exact, and different ones in every place.
   std::vector<int> a(m * k), b(n * k);
   for (int i = 0; i < m * k; ++i) a[i] = i * 7919 % 17 - 8;
   for (int i = 0; i < n * k; ++i) b[i] = i * 104729 % 19 - 9;
   auto const as_factors = [](std::vector<int> const& numbers) {
-    std::vector<T> factors;
-    for (int number : numbers) factors.push_back(static_cast<T>(static_cast<float>(number)));
+    std::vector<Factor> factors;
+    for (int number : numbers) factors.push_back(static_cast<Factor>(static_cast<float>(number)));
     return factors;
   };
-  std::vector<T> factors_a = as_factors(a);
-  std::vector<T> factors_b = as_factors(b);
+  std::vector<Factor> factors_a = as_factors(a);
+  std::vector<Factor> factors_b = as_factors(b);
   std::vector<Sum> c(m * n, Sum(-1));
 
   Problem problem;
@@ -70,7 +72,8 @@ bool is_right(EmulatorOptions const& options) {
                                            typename Config::StrideB, typename Config::StrideC>;
   try {
     instances::launch<Config, kernel>("mutant", problem, execution);
-  } catch (emulator::KernelError const&) {
+  } catch (emulator::KernelError const& error) {
+    std::fprintf(stderr, "%s\n", error.what());
     return false;
   }
 
@@ -114,8 +117,8 @@ void run_all_orders() {
 
 int main() {
   run_all_orders();
-  auto const reached = mutant::reached;
-  for (int line : reached) {
+  for (int line = 1; line < 4096; ++line) {
+    if (!mutant::reached[line]) continue;
     mutant::removed = line;
     run_all_orders();
   }
