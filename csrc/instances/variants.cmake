@@ -104,7 +104,7 @@ set(CUTE_PY_VARIANTS
 # Variants of a kernel share a translation unit, up to so many: the first costs as much as several others, but a file should
 # take less than a minute to compile.
 set(CUTE_PY_VARIANTS_PER_FILE 16)
-set(CUTE_PY_VARIANTS_PER_FILE_gemm_sm80 3)
+set(CUTE_PY_VARIANTS_PER_FILE_gemm_sm80 2)
 set(CUTE_PY_VARIANTS_PER_FILE_sgemm_sm80 9)
 set(CUTE_PY_VARIANTS_PER_FILE_gemm_skinny 6)
 
