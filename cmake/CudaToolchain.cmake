@@ -30,7 +30,7 @@ execute_process(
     "${Python_EXECUTABLE}" -c
     "import importlib.util, pathlib; spec = importlib.util.find_spec('nvidia'); \
 roots = [root for place in (spec.submodule_search_locations if spec else []) for root in pathlib.Path(place).glob('cu*')]; \
-print(max((str(root) for root in roots if (root / 'include' / 'cuda_runtime.h').exists()), default=''))"
+print(max((str(root) for root in roots if all((root / 'include' / name).exists() for name in ('cuda_runtime.h', 'crt/host_defines.h'))), default=''))"
   OUTPUT_VARIABLE _wheel_root
   OUTPUT_STRIP_TRAILING_WHITESPACE)
 

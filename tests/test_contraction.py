@@ -953,7 +953,7 @@ def test_a_plan_is_used_on_four_streams_and_in_a_graph(rng: np.random.Generator)
     graph.launch(stream)
     stream.synchronize()
     np.testing.assert_array_equal(out.get(), expected)
-    with pytest.raises(OperandError, match="workspace is a dense array"):
+    with pytest.raises(OperandError, match="workspace is a dense writable array"):
         plan(A, B, out=out, workspace=workspace[:-256])
 
 
