@@ -82,7 +82,7 @@ struct Execution {
   int host_threads = 1;    // for the CPU engine and the emulator
   EmulatorOptions emulator;
   emulator::Tracer* tracer = nullptr;  // of what the emulator's kernels touch
-  Interrupt* interrupt = nullptr;  // of a computation on the host; null: it cannot be interrupted
+  Interrupt* interrupt = nullptr;      // of a computation on the host; null: it cannot be interrupted
 
   // Called now and then by what computes on the host. Throws Interrupted.
   void check_interrupt() const {
