@@ -53,6 +53,8 @@ def wide(array: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("factor", TYPES)
 def test_few_columns(factor: str, target: str, rng: np.random.Generator) -> None:
     dtype = numpy_type(factor)
+    skinny = [v for v in cute_py.kernels().values() if v.kernel == "gemm_skinny" and v.factors[-1] == factor]
+    both = {v.layout for v in skinny} == {"m", "k"}  # the smallest builds have one of them
     for (m, n, k), order_a, order_b in itertools.product(TALL, "CF", "CF"):
         A, B = draw(rng, (m, k), dtype, exact=True), draw(rng, (n, k), dtype, exact=True)
         expected = wide(A) @ wide(B).T
@@ -61,7 +63,7 @@ def test_few_columns(factor: str, target: str, rng: np.random.Generator) -> None
         y = y.copy(order=order_b)
         for subscripts, product in (("mk,nk->mn", expected), ("mk,nk->nm", expected.T)):
             explanation = cute_py.explain(subscripts, x, y, device=target)
-            assert n > m or max(m, n) < 2 or (explanation.chosen or "").startswith("gemm_skinny_")
+            assert not both or n > m or max(m, n) < 2 or (explanation.chosen or "").startswith("gemm_skinny_")
             C = result(cute_py.contract(subscripts, x, y, device=target))
             np.testing.assert_array_equal(wide(C), wide(product.astype(C.dtype)), err_msg=str((m, n, k)))
 

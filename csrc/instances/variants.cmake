@@ -83,8 +83,8 @@ set(CUTE_PY_VARIANTS
     # gemm_sm80; those for many modes take what is ragged, too, and ldmatrix cannot transpose 8 bits
     "gemm_sm80 GemmSm80 bf16,f64 any nested df"
     "gemm_sm80 GemmSm80 f16,tf32,i8 any nested hdf"
-    "gemm_sm80 GemmSm80 f16 nt,tn whole hdf"
-    "gemm_sm80 GemmSm80 f16 nn,tt whole df"
+    "gemm_sm80 GemmSm80 f16 tn whole hdf"
+    "gemm_sm80 GemmSm80 f16 nt,nn,tt whole df"
     "gemm_sm80 GemmSm80 bf16,tf32,f64 nt,tn,nn,tt whole df"
     "gemm_sm80 GemmSm80 i8 tn whole df"
     "gemm_sm80 GemmSm80 f64 nt,tn,nn,tt sm90 df"
@@ -92,7 +92,8 @@ set(CUTE_PY_VARIANTS
     "gemm_skinny GemmSkinny f32 m,k skinny mhdf"
     "gemm_skinny GemmSkinny f64 m,k skinny df"
     "gemm_skinny GemmSkinny c64,c128 m,k skinny f"
-    "gemm_skinny GemmSkinny f16 m,k skinny hdf"
+    "gemm_skinny GemmSkinny f16 m skinny df"
+    "gemm_skinny GemmSkinny f16 k skinny hdf"
     "gemm_skinny GemmSkinny bf16 m,k skinny df"
     # gemm_small
     "gemm_small GemmSmall f32 any small mhdf"
@@ -101,24 +102,51 @@ set(CUTE_PY_VARIANTS
     "gemm_small GemmSmall f16 any small hdf"
     "gemm_small GemmSmall bf16 any small df")
 
-# Variants of a kernel share a translation unit, up to so many: the first costs as much as several others, but a file should
-# take less than a minute to compile.
-set(CUTE_PY_VARIANTS_PER_FILE 16)
-set(CUTE_PY_VARIANTS_PER_FILE_gemm_sm80 2)
-set(CUTE_PY_VARIANTS_PER_FILE_sgemm_sm80 9)
-set(CUTE_PY_VARIANTS_PER_FILE_gemm_skinny 6)
+# Each row: translation unit, kernels, types, sets. Variants that share CuTe's layouts and atoms share what the compiler has
+# to instantiate: the first of a unit takes ten times as long as each further one. But a file should take less than a
+# minute to compile, so large sets have more units, and those of more than CUTE_PY_VARIANTS_PER_UNIT variants are divided
+# evenly.
+set(CUTE_PY_UNITS
+    "tutorial sgemm_1,sgemm_2,sgemm_sm70,sgemm_sm80 f32,f64,c64,c128,i32 mh"
+    "sgemm_simple sgemm_1,sgemm_2 f32,f64,c64,c128,i32 df"
+    "sgemm_sm70 sgemm_sm70 f32,f64,c64,c128,i32 df"
+    "sgemm_sm80 sgemm_sm80 f32,f64,c64,c128 df"
+    "tensor_cores gemm_sm80 f16,bf16,tf32,i8,f64 mh"
+    "tensor_cores_f16 gemm_sm80 f16,bf16 df"
+    "tensor_cores_tf32 gemm_sm80 tf32 df"
+    "tensor_cores_f64 gemm_sm80 i8,f64 df"
+    "columns gemm_skinny,gemm_small f32,f16 mh"
+    "skinny gemm_skinny f32,f64,c64,c128,f16,bf16 df"
+    "small gemm_small f32,f64,c64,c128,f16,bf16 df")
+set(CUTE_PY_VARIANTS_PER_UNIT 26)
 
-# Sets CUTE_PY_GPU_KERNELS to the kernels of this build, and of each CUTE_PY_VARIANTS_OF_<kernel> to its variants, as
-# "name type layout major_a major_b form config".
-set(CUTE_PY_GPU_KERNELS "")
 string(SUBSTRING ${CUTE_PY_KERNEL_SET} 0 1 _set)
+foreach(_row IN LISTS CUTE_PY_UNITS)
+  separate_arguments(_row)
+  list(POP_FRONT _row _unit _kernels _types _sets)
+  if(NOT _sets MATCHES ${_set})
+    continue()
+  endif()
+  string(REPLACE "," ";" _kernels ${_kernels})
+  string(REPLACE "," ";" _types ${_types})
+  foreach(_kernel IN LISTS _kernels)
+    foreach(_type IN LISTS _types)
+      set(CUTE_PY_UNIT_OF_${_kernel}_${_type} ${_unit})
+    endforeach()
+  endforeach()
+endforeach()
+
+# Sets CUTE_PY_GPU_VARIANTS to the names of this build's variants, CUTE_PY_GPU_UNITS to its translation units, and
+# CUTE_PY_VARIANTS_OF_<unit> to the variants of each as "name kernel type layout major_a major_b form config". What needs
+# SM90 is in units of its own, <unit>_sm90.
+set(CUTE_PY_GPU_VARIANTS "")
+set(CUTE_PY_GPU_UNITS "")
 foreach(_row IN LISTS CUTE_PY_VARIANTS)
   separate_arguments(_row)
   list(POP_FRONT _row _kernel _config _types _layouts _forms _sets)
   if(NOT _sets MATCHES ${_set})
     continue()
   endif()
-  list(APPEND CUTE_PY_GPU_KERNELS ${_kernel})
   string(REPLACE "," ";" _types ${_types})
   string(REPLACE "," ";" _layouts ${_layouts})
   string(REPLACE "," ";" _forms ${_forms})
@@ -130,13 +158,22 @@ foreach(_row IN LISTS CUTE_PY_VARIANTS)
         string(REPLACE "<type>" ${_type} _name "${_name}")
         string(REPLACE "<layout>" ${_letters} _name "${_name}")
         list(JOIN CUTE_PY_LAYOUT_${_letters} " " _layout)
-        list(APPEND CUTE_PY_VARIANTS_OF_${_kernel}
-             "${_kernel}_${_name} ${_type} ${_layout} ${_cpp_form} ${_config}${_suffix}")
+        set(_unit ${CUTE_PY_UNIT_OF_${_kernel}_${_type}})
+        if(NOT _unit)
+          message(FATAL_ERROR "CUTE_PY_UNITS has no translation unit for ${_kernel} and ${_type}")
+        endif()
+        if(_name_of_form STREQUAL "sm90")
+          string(APPEND _unit _sm90)
+        endif()
+        list(APPEND CUTE_PY_GPU_UNITS ${_unit})
+        list(APPEND CUTE_PY_GPU_VARIANTS ${_kernel}_${_name})
+        list(APPEND CUTE_PY_VARIANTS_OF_${_unit}
+             "${_kernel}_${_name} ${_kernel} ${_type} ${_layout} ${_cpp_form} ${_config}${_suffix}")
       endforeach()
     endforeach()
   endforeach()
 endforeach()
-list(REMOVE_DUPLICATES CUTE_PY_GPU_KERNELS)
+list(REMOVE_DUPLICATES CUTE_PY_GPU_UNITS)
 
 # entries of csrc/cpu
 set(CUTE_PY_CPU_ENTRIES "")

@@ -58,16 +58,14 @@ void gemm_sm80(ProblemShape shape_MNK,
   auto shape_NK = select<1,2>(shape_MNK);
   auto shape_MN = select<0,1>(shape_MNK);
 
-  Tensor mA = operand_tensor(A + to.in[0], shape_MK, dA);                                               // (M,K)
-  Tensor mB = operand_tensor(B + to.in[1], shape_NK, dB);                                               // (N,K)
+  Tensor mA = operand_or_coordinates(A + to.in[0], shape_MK, dA);                                       // (M,K)
+  Tensor mB = operand_or_coordinates(B + to.in[1], shape_NK, dB);                                       // (N,K)
 
   auto cta_coord = make_coord(blockIdx.x, blockIdx.y, _);                                               // (m,n,k)
   Tensor gA = local_tile(mA, cta_tiler, cta_coord, Step<_1, X,_1>{});                                   // (BLK_M,BLK_K,k)
   Tensor gB = local_tile(mB, cta_tiler, cta_coord, Step< X,_1,_1>{});                                   // (BLK_N,BLK_K,k)
 
-  // The coordinate of each element of the tiles, for the predicates
-  Tensor cA = local_tile(make_identity_tensor(shape_MK), cta_tiler, cta_coord, Step<_1, X,_1>{});       // (BLK_M,BLK_K,k)
-  Tensor cB = local_tile(make_identity_tensor(shape_NK), cta_tiler, cta_coord, Step< X,_1,_1>{});       // (BLK_N,BLK_K,k)
+  // The coordinate of each element of the tile of C
   Tensor cC = local_tile(make_identity_tensor(shape_MN), cta_tiler, cta_coord, Step<_1,_1, X>{});       // (BLK_M,BLK_N)
 
   // Shared memory
@@ -79,12 +77,10 @@ void gemm_sm80(ProblemShape shape_MNK,
   // Partition the copies: gmem -> smem
   ThrCopy thr_copy_a = copy_a.get_slice(copying_thread(dA, threadIdx.x));
   Tensor tAgA = thr_copy_a.partition_S(gA);                                                             // (CPY,CPY_M,CPY_K,k)
-  Tensor tAcA = thr_copy_a.partition_S(cA);                                                             // (CPY,CPY_M,CPY_K,k)
   Tensor tAsA = thr_copy_a.partition_D(sA);                                                             // (CPY,CPY_M,CPY_K,PIPE)
 
   ThrCopy thr_copy_b = copy_b.get_slice(copying_thread(dB, threadIdx.x));
   Tensor tBgB = thr_copy_b.partition_S(gB);                                                             // (CPY,CPY_N,CPY_K,k)
-  Tensor tBcB = thr_copy_b.partition_S(cB);                                                             // (CPY,CPY_N,CPY_K,k)
   Tensor tBsB = thr_copy_b.partition_D(sB);                                                             // (CPY,CPY_N,CPY_K,PIPE)
 
   CUTE_STATIC_ASSERT_V(size<1>(tAgA) == size<1>(tAsA));                                                 // CPY_M
@@ -95,10 +91,10 @@ void gemm_sm80(ProblemShape shape_MNK,
   auto load_tile = [&](int k_tile, int pipe) {                                                          // gmem -> smem, asynchronous
     if constexpr (Config::nested) {
       using ZeroFill = typename Config::ZeroFill;
-      auto const rows_a = gathered_rows(shared.offsets.rows_a, tAcA(0,_,_,0), get<0>(cA(0,0,0)));
-      auto const rows_b = gathered_rows(shared.offsets.rows_b, tBcB(0,_,_,0), get<0>(cB(0,0,0)));
-      rows_a.template copy<ZeroFill>(A + to.in[0], shared.offsets.steps_a, tAcA(0,_,_,k_tile), tAsA(0,_,_,pipe));
-      rows_b.template copy<ZeroFill>(B + to.in[1], shared.offsets.steps_b, tBcB(0,_,_,k_tile), tBsB(0,_,_,pipe));
+      auto const rows_a = gathered_rows(shared.offsets.rows_a, tAgA(0,_,_,0), get<0>(gA(0,0,0)));
+      auto const rows_b = gathered_rows(shared.offsets.rows_b, tBgB(0,_,_,0), get<0>(gB(0,0,0)));
+      rows_a.template copy<ZeroFill>(A + to.in[0], shared.offsets.steps_a, tAgA(0,_,_,k_tile), tAsA(0,_,_,pipe));
+      rows_b.template copy<ZeroFill>(B + to.in[1], shared.offsets.steps_b, tBgB(0,_,_,k_tile), tBsB(0,_,_,pipe));
     } else {
       copy(copy_a, tAgA(_,_,_,k_tile), tAsA(_,_,_,pipe));
       copy(copy_b, tBgB(_,_,_,k_tile), tBsB(_,_,_,pipe));
@@ -108,8 +104,8 @@ void gemm_sm80(ProblemShape shape_MNK,
   // Partition the math and its accumulators
   ThrMMA thr_mma = mma.get_slice(threadIdx.x);
   Tensor tCcC = thr_mma.partition_C(cC);                                                                // (MMA,MMA_M,MMA_N)
-  Tensor tCrA = thr_mma.partition_fragment_A(sA(_,_,0));                                                // (MMA,MMA_M,MMA_K)
-  Tensor tCrB = thr_mma.partition_fragment_B(sB(_,_,0));                                                // (MMA,MMA_N,MMA_K)
+  Tensor tCrA = make_tensor<typename Config::TA>(partition_shape_A(mma, select<0,2>(cta_tiler)));       // (MMA,MMA_M,MMA_K)
+  Tensor tCrB = make_tensor<typename Config::TB>(partition_shape_B(mma, select<1,2>(cta_tiler)));       // (MMA,MMA_N,MMA_K)
   Tensor tCrC = make_tensor<typename Config::TC>(shape(tCcC));                                          // (MMA,MMA_M,MMA_N)
 
   CUTE_STATIC_ASSERT_V(size<1>(tCrC) == size<1>(tCrA));                                                 // MMA_M
@@ -136,8 +132,8 @@ void gemm_sm80(ProblemShape shape_MNK,
 
   // Of operands of any modes, the offsets of rows and of the first steps of k
   if constexpr (Config::nested) {
-    OffsetWriter<Config>{shared.offsets, dA, dB, size<1>(shape_MK)}.begin(get<0>(cA(0,0,0)), size<0>(shape_MK),
-                                                                          get<0>(cB(0,0,0)), size<0>(shape_NK));
+    OffsetWriter<Config>{shared.offsets, dA, dB, size<1>(shape_MK)}.begin(get<0>(gA(0,0,0)), size<0>(shape_MK),
+                                                                          get<0>(gB(0,0,0)), size<0>(shape_NK));
 
     __syncthreads();  // the offsets, found by all threads, become visible to all threads
   }

@@ -40,6 +40,18 @@ CUTE_DEVICE auto operand_tensor(Pointer const& pointer, Shape const& shape, Stri
   }
 }
 
+// What a kernel that gathers partitions: the tensor (MN,K) of an operand, or, of an operand of any modes, the coordinates of
+// its elements. GatheredRows finds where they are.
+template <class Pointer, class Shape, class Stride>
+CUTE_DEVICE auto operand_or_coordinates(Pointer const& pointer, Shape const& shape, Stride const& stride)
+{
+  if constexpr (std::is_same_v<Stride, NestedStride>) {
+    return cute::make_identity_tensor(shape);
+  } else {
+    return operand_tensor(pointer, shape, stride);
+  }
+}
+
 // Do a shape and strides have the same modes?
 template <class Shape, class Stride>
 CUTE_HOST_DEVICE constexpr auto fits(Shape const& shape, Stride const& stride)

@@ -59,9 +59,9 @@ void sgemm_sm80(ProblemShape shape_MNK,
   auto shape_NK = select<1,2>(shape_MNK);
   auto shape_MN = select<0,1>(shape_MNK);
 
-  Tensor mA = operand_tensor(A + to.in[0], shape_MK, dA);                                                    // (M,K)
-  Tensor mB = operand_tensor(B + to.in[1], shape_NK, dB);                                                    // (N,K)
-  Tensor mC = make_tensor(make_gmem_ptr(C + to.in[2]), shape_MN, dC);                                        // (M,N)
+  Tensor mA = operand_or_coordinates(A + to.in[0], shape_MK, dA);                                       // (M,K)
+  Tensor mB = operand_or_coordinates(B + to.in[1], shape_NK, dB);                                       // (N,K)
+  Tensor mC = make_tensor(make_gmem_ptr(C + to.in[2]), shape_MN, dC);                                   // (M,N)
 
   auto cta_coord = make_coord(blockIdx.x, blockIdx.y, _);                                               // (m,n,k)
   Tensor gA = local_tile(mA, cta_tiler, cta_coord, Step<_1, X,_1>{});                                   // (BLK_M,BLK_K,k)
