@@ -394,7 +394,11 @@ def test_every_process_draws_the_same() -> None:
     root = Path(__file__).parents[1]
     runs = [
         subprocess.run(
-            [sys.executable, "-c", script], env={**os.environ, "PYTHONHASHSEED": seed}, cwd=root, capture_output=True, check=True
+            [sys.executable, "-c", script],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            cwd=root,
+            capture_output=True,
+            check=True,
         )
         for seed in ("1", "2")
     ]
