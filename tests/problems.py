@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,11 @@ from cute_py.testing import numpy_type, runs_here, strided_array
 # A build without CUDA has the layouts nt and tn.
 LAYOUTS = [layout for layout in ("nt", "tn", "nn", "tt") if f"sgemm_1_{layout}_f32" in cute_py.kernels()]
 FUNCTIONS = {"nt": "sgemm_nt", "tn": "sgemm_tn", "nn": "sgemm_nn", "tt": "sgemm_tt"}
+
+
+def parameter_name(value: object) -> str:
+    """What a test calls a parameter, the same in every process."""
+    return re.sub(r" at 0x[0-9a-f]+", "", ascii(value))
 
 
 # The first letter of the BLAS function of a type.

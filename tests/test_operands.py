@@ -11,6 +11,7 @@ import pytest
 
 import cute_py
 from cute_py import OperandError
+from problems import parameter_name
 
 f32 = np.float32
 
@@ -128,7 +129,7 @@ def test_a_mistake_is_named(mistake: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", ["1", b"1", None, [], [1.0], 1 + 2j, np.complex64(1), np.ones(2), 10**400, object()], ids=str
+    "value", ["1", b"1", None, [], [1.0], 1 + 2j, np.complex64(1), np.ones(2), 10**400, object()], ids=parameter_name
 )
 @pytest.mark.parametrize("name", ["alpha", "beta"])
 def test_scalars_are_real_numbers(name: str, value: object) -> None:
@@ -142,7 +143,7 @@ def test_numbers_of_any_library_are_scalars(value: float) -> None:
 
 
 @pytest.mark.parametrize("name", ["kernel", "device"])
-@pytest.mark.parametrize("value", [0, 1, False, b"cpu", ["auto"], "", "\ud800", object()], ids=ascii)
+@pytest.mark.parametrize("value", [0, 1, False, b"cpu", ["auto"], "", "\ud800", object()], ids=parameter_name)
 def test_names_are_names(name: str, value: object) -> None:
     for call in (cute_py.gemm, cute_py.explain):
         with pytest.raises(OperandError, match=name):
@@ -167,7 +168,9 @@ class Stream:
         self.__dict__.update(attributes)
 
 
-@pytest.mark.parametrize("value", ["fast", 2.5, True, 2**70, Stream(ptr="x"), Stream(ptr=-5), Stream()], ids=str)
+@pytest.mark.parametrize(
+    "value", ["fast", 2.5, True, 2**70, Stream(ptr="x"), Stream(ptr=-5), Stream()], ids=parameter_name
+)
 def test_streams_are_streams(value: object) -> None:
     with pytest.raises(OperandError, match="stream is"):
         cute_py.gemm(ones(2, 3), ones(4, 3), stream=value)

@@ -27,6 +27,7 @@ from cute_py.tensor import (
     make_tensor,
     make_tensor_like,
 )
+from problems import parameter_name
 
 ARRAYS: dict[str, Callable[[], np.ndarray[Any, Any]]] = {
     "C order": lambda: np.arange(24.0).reshape(4, 6),
@@ -138,7 +139,7 @@ def test_the_array_is_kept_alive() -> None:
     "coord",
     [4, -1, (0, 6), (4, 0), (-1, 0), (0,), (0, 0, 0), ((0, 0), 0), 1.5, "x", "(0,0)", True, (0, 1.5), object(), slice(0, 2),
      (slice(None), 0), (0, "x"), {}, (Layout(4), 0), ...],
-    ids=str,
+    ids=parameter_name,
 )  # fmt: skip
 def test_coordinates_outside_of_the_tensor(coord: Any) -> None:
     tensor = make_tensor(np.arange(4)) if isinstance(coord, int) else make_tensor(np.arange(24.0).reshape(4, 6))
