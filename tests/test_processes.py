@@ -54,6 +54,7 @@ LONG = {
 def test_ctrl_c_ends_a_computation(case: str) -> None:
     ended = run_program(f"""
         import os, signal, threading, time, numpy as np, cute_py
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in a shell's background ignores it
         A = np.ones((6000, 6000), np.float32)
         narrow = np.ones((1, 4_000_000), np.float32)
         ones = np.broadcast_to(np.float32(1), (2**34,))
