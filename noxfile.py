@@ -62,6 +62,8 @@ def sanitizers(session: nox.Session) -> None:
     unsuitable = "not compiler and not tools"
     session.run(
         "pytest",
+        "-n2",
+        "--dist=loadfile",
         "-m",
         unsuitable,
         "-k",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import importlib.metadata
 import inspect
+import os
 import pickle
 import re
 import subprocess
@@ -102,7 +103,7 @@ def test_stubtest_is_not_a_formality(tmp_path: Path) -> None:
     (package / "_core.pyi").write_text(stub.replace("def host_isa() -> str: ...\n", ""))
     check = subprocess.run(
         [sys.executable, "-m", "mypy.stubtest", "cute_py._core"],
-        capture_output=True, text=True, cwd=tmp_path, env={"MYPYPATH": str(tmp_path), "PATH": ""},
+        capture_output=True, text=True, cwd=tmp_path, env={**os.environ, "MYPYPATH": str(tmp_path)},
     )  # fmt: skip
     assert check.returncode != 0
     assert "host_isa" in check.stdout
