@@ -53,7 +53,7 @@ def main() -> None:
 
     cute_py.set_num_threads(options.threads)
     rng = np.random.default_rng(0)
-    kernel = cute_py.explain(np.ones((2, 2), np.float32), np.ones((2, 2), np.float32)).chosen
+    kernel = cute_py.gemm.explain(np.ones((2, 2), np.float32), np.ones((2, 2), np.float32)).chosen
     print(f"{kernel}, {options.threads} thread(s), float32, GFLOP/s and (ratio to NumPy)")
     for size in options.sizes:
         row = f"{size:<6}"

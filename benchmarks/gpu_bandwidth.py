@@ -91,7 +91,7 @@ def main() -> int:
             return 1
         time = seconds(lambda: cute_py.contract(subscripts, A, B, C), options.repeats)  # noqa: B023
         rate = (A.nbytes + B.nbytes + C.nbytes) / time
-        kernels = " + ".join(step.kernel or "-" for step in cute_py.explain(subscripts, A, B, C).steps)
+        kernels = " + ".join(step.kernel or "-" for step in cute_py.contract.explain(subscripts, A, B, C).steps)
         print(f"{name:34} {rate / 1e12:6.2f} TB/s {rate / copy:6.2f} of copy  {kernels}", flush=True)
         cupy.get_default_memory_pool().free_all_blocks()
     return 0

@@ -80,7 +80,7 @@ def main() -> int:
             times = median_seconds(calls, options.repeats)
             ratio = f"({times[1] / times[0]:.2f})" if len(times) > 1 else ""
             line += f"  {layout} {flops / times[0] / 1e12:6.1f} {ratio:6}"
-        kernel = cute_py.explain(A, B, C, compute=compute).chosen
+        kernel = cute_py.gemm.explain(A, B, C, compute=compute).chosen
         print(f"{line}  {kernel}", flush=True)
     return 0
 

@@ -84,7 +84,7 @@ def main() -> int:
         if not off <= 1:
             print(f"{name}: WRONG, an element is off by {off:.3g} times its bound", file=sys.stderr)
             return 1
-        explanation = cute_py.explain(subscripts, A, B, C)
+        explanation = cute_py.contract.explain(subscripts, A, B, C)
         C[...] = cupy.nan
         time = seconds(lambda: cute_py.contract(subscripts, A, B, C), options.repeat)  # noqa: B023
         ratio = cutensor[name] / (time * 1e3) if options.divide == 1 else math.nan

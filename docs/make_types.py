@@ -45,7 +45,7 @@ def operands(factor: str, layout: str, extents: tuple[int, int, int]) -> tuple[n
 def chosen(factor: str, compute: str | None, layout: str, column: str) -> str:
     """The kernel variant that runs, without the instruction set of a CPU."""
     target, extents = COLUMNS[column]
-    name = cute_py.explain(*operands(factor, layout, extents), compute=compute, device=target).chosen or "-"
+    name = cute_py.gemm.explain(*operands(factor, layout, extents), compute=compute, device=target).chosen or "-"
     return re.sub(r"^cpu_(baseline|avx2|avx512)_", "cpu_*_", name)
 
 
@@ -53,7 +53,7 @@ def table() -> str:
     lines = ["| A and B | computed in | layout | " + " | ".join(COLUMNS) + " |", "|---" * (3 + len(COLUMNS)) + "|"]
     for factor, compute in TYPES:
         A, B, _ = operands(factor, "tn", (1, 1, 1))
-        own = cute_py.explain(A, B, compute=compute).compute
+        own = cute_py.gemm.explain(A, B, compute=compute).compute
         rows = {layout: [chosen(factor, compute, layout, column) for column in COLUMNS] for layout in LAYOUTS}
         for layout, cells in rows.items():
             lines.append(f"| {factor} | {own} | {layout} | " + " | ".join(f"`{cell}`" for cell in cells) + " |")

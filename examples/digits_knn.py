@@ -54,7 +54,7 @@ def main() -> None:
     predicted = np.array([np.bincount(votes).argmax() for votes in labels[nearest]])
     accuracy = (predicted == truth).mean()
 
-    explanation = cute_py.explain(asked, learned, **call)
+    explanation = cute_py.gemm.explain(asked, learned, **call)
     print(f"{len(asked)} digits classified by {NEIGHBOURS} of {TRAINING} neighbours: accuracy {accuracy:.1%}")
     print(f"distances: {distances.shape} in {seconds * 1e3:.1f} ms, equal to NumPy's bit for bit")
     print(f"kernel: {explanation.chosen} on {explanation.target}")

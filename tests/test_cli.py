@@ -137,7 +137,13 @@ def test_a_wrong_result_is_not_written(
 ) -> None:
     from cute_py.cli import gemm
 
-    monkeypatch.setattr(gemm, "gemm", lambda a, b, c, **options: np.copyto(c, a @ b.T + 1))
+    class Wrong:
+        explain = cute_py.gemm.explain
+
+        def __call__(self, a: np.ndarray, b: np.ndarray, c: np.ndarray, **options: object) -> None:
+            np.copyto(c, a @ b.T + 1)
+
+    monkeypatch.setattr(gemm, "gemm", Wrong())
     assert run(files, "A.npy", "B.npy", "-o", "C.npy", "--verify") == 1
     assert "WRONG, nothing was written" in capsys.readouterr().out
     assert not (files / "C.npy").exists()
@@ -245,12 +251,15 @@ def test_an_interrupted_repetition_says_how_far_it_came(
 
     calls = []
 
-    def interrupted(a: np.ndarray, b: np.ndarray, c: np.ndarray, **options: object) -> None:
-        if len(calls) == 2:
-            raise KeyboardInterrupt
-        calls.append(c)
+    class Interrupted:
+        explain = cute_py.gemm.explain
 
-    monkeypatch.setattr(gemm, "gemm", interrupted)
+        def __call__(self, a: np.ndarray, b: np.ndarray, c: np.ndarray, **options: object) -> None:
+            if len(calls) == 2:
+                raise KeyboardInterrupt
+            calls.append(c)
+
+    monkeypatch.setattr(gemm, "gemm", Interrupted())
     assert run(files, "A.npy", "B.npy", "-o", "C.npy", "--repeat", "500") == 130
     assert capsys.readouterr().err == "cute-py: interrupted after 2 of 500 products; nothing was written\n"
     assert not (files / "C.npy").exists()
@@ -264,11 +273,15 @@ def test_what_is_reported_is_what_ran(
 
     asked = []
 
-    def explain(*operands: np.ndarray, **options: object) -> cute_py.Explanation:
-        asked.append(options)
-        return cute_py.explain(*operands, **options)
+    class Gemm:
+        def __call__(self, *operands: np.ndarray, **options: object) -> np.ndarray:
+            return cute_py.gemm(*operands, **options)
 
-    monkeypatch.setattr(gemm, "explain_gemm", explain)
+        def explain(self, *operands: np.ndarray, **options: object) -> cute_py.Explanation:
+            asked.append(options)
+            return cute_py.gemm.explain(*operands, **options)
+
+    monkeypatch.setattr(gemm, "gemm", Gemm())
     arguments = [
         "A.npy",
         "B.npy",

@@ -135,7 +135,7 @@ def test_gett_is_the_tutorials(target: str, rng: np.random.Generator) -> None:
             before = C.copy()
             assert cute_py.gett(A, B, C, alpha=2, beta=-1, device=target) is C
             np.testing.assert_array_equal(C, 2 * np.einsum("xyk,nk->xyn", A, B) - before)
-    explanation = cute_py.explain("xyk,nk->xyn", A, B, kernel="sgemm_1_gett_f32", device="emulator")
+    explanation = cute_py.contract.explain("xyk,nk->xyn", A, B, kernel="sgemm_1_gett_f32", device="emulator")
     assert explanation.chosen == "sgemm_1_gett_f32"
     with pytest.raises(OperandError, match="B has rank 3"):
         cute_py.gett(A, A)
@@ -385,7 +385,7 @@ def test_complex_numbers_between_their_multiples(rng: np.random.Generator) -> No
     A = reals[0, 1:].view(np.complex64).reshape(7, 5)
     B = reals[1, 1:].view(np.complex64).reshape(7, 5)
     assert A.ctypes.data % 8 == 4 or B.ctypes.data % 8 == 4
-    explanation = cute_py.explain(A, B, device="emulator")
+    explanation = cute_py.gemm.explain(A, B, device="emulator")
     assert explanation.chosen == "sgemm_sm70_nested_c64"
     assert "is not a multiple of 8 bytes" in dict(explanation.rejected)["sgemm_sm80_nested_c64"]
     for target in ("cpu", "emulator"):
@@ -421,7 +421,7 @@ def test_tensordot_of_many_modes(ranks: tuple[int, int], rng: np.random.Generato
 def test_more_modes_than_an_operand_has(function: str, ranks: tuple[int, int]) -> None:
     a, b = (np.ones((1,) * r, "f4") for r in ranks)
     arguments = (0,) if function == "tensordot" else ()
-    with pytest.raises(OperandError, match=rf"^{function}: [AB] has rank (25|30); an operand has 0 to 24 modes\n  A "):
+    with pytest.raises(OperandError, match=r"^[AB] has rank (25|30); an operand has 0 to 24 modes\n  next: "):
         getattr(cute_py, function)(a, b, *arguments)
 
 
@@ -437,7 +437,7 @@ def test_tensordot_inner_and_outer(rng: np.random.Generator) -> None:
 
 def test_own_indices_are_summed_first(rng: np.random.Generator) -> None:
     A, B = draw(rng, (20, 9, 15)), draw(rng, (9, 70))
-    explanation = cute_py.explain("ijk,jn->jn", A, B)
+    explanation = cute_py.contract.explain("ijk,jn->jn", A, B)
     assert [step.what for step in explanation.steps] == ["sum A over its own indices", "multiply"]
     assert explanation.workspace_bytes >= 36
     for subscripts in ("ijk,jn->jn", "ijk,jn->n", "ijk,jn->kn", "ijk,jn->", "ijk,jn->ijn"):
@@ -555,10 +555,10 @@ BAD = {
         lambda a, b: cute_py.einsum("ij,jk,kl", a, b, [[1.0]]),
         r"(?s)operand 3 is a list, not an array.*next: .*numpy\.asarray",
     ),
-    "a tuple to matmul": (lambda a, b: cute_py.matmul(a, (1, 2)), "matmul: B is a tuple, not an array"),
+    "a tuple to matmul": (lambda a, b: cute_py.matmul(a, (1, 2)), "B is a tuple, not an array"),
     "a class": (lambda a, b: cute_py.contract("i,i->", np.float32, a), "A is the class float32, not an array"),
-    "a class to matmul": (lambda a, b: cute_py.matmul(a, np.ndarray), "matmul: B is the class ndarray, not an array"),
-    "a class to tensordot": (lambda a, b: cute_py.tensordot(np.float64, a), "tensordot: A is the class float64, not"),
+    "a class to matmul": (lambda a, b: cute_py.matmul(a, np.ndarray), "B is the class ndarray, not an array"),
+    "a class to tensordot": (lambda a, b: cute_py.tensordot(np.float64, a), "A is the class float64, not"),
     "an int that the type does not hold": (
         lambda a, b: cute_py.contract(",ij", 10**400, a),
         r"10000.*\.\.\..* is no number of the type float32\n  next: pass an array without modes",
@@ -669,7 +669,7 @@ def test_a_type_in_the_words_of_any_library(argument: str, spelling: str, rng: n
         cute_py.contract("ij,jk", a, b, **options),
         cute_py.einsum("ij,jk,kl", a, b, np.eye(5, dtype="f4"), **options),
         cute_py.tensordot(a, b, 1, **options),
-        cute_py.plan_contract("ij,jk", a, b, **options)(a, b),
+        cute_py.contract.plan("ij,jk", a, b, **options)(a, b),
     ):
         assert result.dtype == name
         np.testing.assert_allclose(result, a @ b, rtol=1e-4, atol=1e-4)
@@ -694,7 +694,7 @@ def test_a_half_in_the_words_of_any_library(dtype: Callable[[], Any], name: str,
 
 def test_tfloat32_is_a_type_to_compute_in(rng: np.random.Generator) -> None:
     a = draw(rng, (3, 4), exact=True)
-    assert cute_py.explain(a, a, compute="tfloat32", device="emulator").compute == "tfloat32"
+    assert cute_py.gemm.explain(a, a, compute="tfloat32", device="emulator").compute == "tfloat32"
 
 
 @pytest.mark.parametrize(
@@ -771,7 +771,7 @@ def test_numbers_are_operands_as_in_numpy(factor: str, number: str, rng: np.rand
     ):
         np.testing.assert_array_equal(result, expected)
         assert result.dtype == expected.dtype
-    assert cute_py.explain(",ij->ij", x, a).operands[2].startswith(f"C {expected.dtype}")
+    assert cute_py.contract.explain(",ij->ij", x, a).operands[2].startswith(f"C {expected.dtype}")
 
 
 @pytest.mark.parametrize("first", ["a float", "a complex", "a float64"])
@@ -887,7 +887,7 @@ def test_batch_invariance(target: str, factor: str, rng: np.random.Generator) ->
 def test_a_plan_runs_with_other_arrays(rng: np.random.Generator) -> None:
     A, B = draw(rng, (7, 6, 5), exact=True), draw(rng, (4, 5), exact=True)
     for target in ("cpu", "emulator"):
-        plan = cute_py.plan_contract("abk,ck->abc", A, B, device=target, alpha=2)
+        plan = cute_py.contract.plan("abk,ck->abc", A, B, device=target, alpha=2)
         assert plan.explain().target == target
         assert plan.workspace_bytes == 0
         out = np.zeros((7, 6, 4), np.float32)
@@ -901,21 +901,21 @@ def test_a_plan_runs_with_other_arrays(rng: np.random.Generator) -> None:
             with pytest.raises(OperandError, match=r"(?s)not laid out like those of the plan.*next: make a plan"):
                 plan(wrong, B)
     C = draw(rng, (7, 7), exact=True)
-    plan = cute_py.plan_gemm(A[:, 0], A[:, 1], C, beta=-1)
+    plan = cute_py.gemm.plan(A[:, 0], A[:, 1], C, beta=-1)
     expected = A[:, 0] @ A[:, 1].T - C
     assert plan(A[:, 0], A[:, 1], C) is C
     np.testing.assert_array_equal(C, expected)
     with pytest.raises(OperandError, match="no C was given"):
         plan(A[:, 0], A[:, 1])
-    own = cute_py.plan_contract("ijk,jn->jn", draw(rng, (20, 9, 15)), draw(rng, (9, 70)))
+    own = cute_py.contract.plan("ijk,jn->jn", draw(rng, (20, 9, 15)), draw(rng, (9, 70)))
     assert own.workspace_bytes > 0
     assert "cpu" in repr(own)
 
 
 def test_a_plan_is_used_by_eight_threads(rng: np.random.Generator) -> None:
     A, B = draw(rng, (8, 60, 50), exact=True), draw(rng, (8, 40, 50), exact=True)
-    plan = cute_py.plan_gemm(A[0], B[0])
-    own = cute_py.plan_contract("ij,jk->k", A[0], B[0].T)
+    plan = cute_py.gemm.plan(A[0], B[0])
+    own = cute_py.contract.plan("ij,jk->k", A[0], B[0].T)
     with ThreadPoolExecutor(8) as pool:
         for _ in range(20):
             results = list(pool.map(plan, A, B))
@@ -929,7 +929,7 @@ def test_a_plan_is_used_by_eight_threads(rng: np.random.Generator) -> None:
 def test_a_plan_is_used_on_four_streams_and_in_a_graph(rng: np.random.Generator) -> None:
     cupy = pytest.importorskip("cupy")
     A, B = (cupy.asarray(draw(rng, shape, exact=True)) for shape in ((64, 6000), (48, 6000)))
-    plan = cute_py.plan_gemm(A, B)
+    plan = cute_py.gemm.plan(A, B)
     assert plan.workspace_bytes > 0  # a long K is computed in parts
     expected = (A @ B.T).get()
     streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(4)]
@@ -962,7 +962,7 @@ def test_a_plan_is_used_by_eight_threads_on_one_stream(rng: np.random.Generator)
     """Each call has a workspace of its own, so it does not matter whose launches come first."""
     cupy = pytest.importorskip("cupy")
     A, B = (cupy.asarray(draw(rng, (8, rows, 6000), exact=True)) for rows in (64, 48))
-    plan = cute_py.plan_gemm(A[0], B[0])
+    plan = cute_py.gemm.plan(A[0], B[0])
     assert plan.workspace_bytes > 0
     expected = cupy.matmul(A, B.transpose(0, 2, 1)).get()
     outs = cupy.zeros((8, 64, 48), cupy.float32)
@@ -981,7 +981,7 @@ def test_parts_of_k_are_added_in_one_order(factor: str, rng: np.random.Generator
     for k in (4096, 5000, 100_003):
         A, B = (draw(rng, (rows, k), numpy_type(factor)) for rows in (70, 50))
         X, Y, C = cupy.asarray(A), cupy.asarray(B), cupy.zeros((70, 50), factor)
-        steps = [step.what for step in cute_py.explain(X, Y, C).steps]
+        steps = [step.what for step in cute_py.gemm.explain(X, Y, C).steps]
         assert steps[0] == "multiply parts of K"
         assert steps[-1] == "add the parts"
         bias = cupy.asarray(draw(rng, (50,), np.float64 if factor == "float64" else np.float32))

@@ -19,12 +19,13 @@ def operands(m: int, n: int, k: int, layout: str) -> tuple[np.ndarray, np.ndarra
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("kernel", ["sgemm_1", "sgemm_2", "sgemm_sm70", "sgemm_sm80"])
 def test_whole_tiles_are_not_predicated_and_others_are(layout: str, kernel: str) -> None:
-    options = {"function": FUNCTIONS[layout], "kernel": kernel, "device": "emulator"}
+    explain = getattr(cute_py, FUNCTIONS[layout]).explain
+    options = {"kernel": kernel, "device": "emulator"}
     A, B = operands(256, 128, 64, layout)
-    assert cute_py.explain(A, B, **options).chosen == f"{kernel}_{layout}_f32"
+    assert explain(A, B, **options).chosen == f"{kernel}_{layout}_f32"
     for m, n, k in ((255, 128, 64), (256, 127, 64), (256, 128, 63)):
         A, B = operands(m, n, k, layout)
-        explanation = cute_py.explain(A, B, **options)
+        explanation = explain(A, B, **options)
         assert explanation.chosen == f"{kernel}_{layout}_f32_predicated"
         reasons = dict(explanation.rejected)
         assert f"({m},{n},{k}) is no multiple of the tile" in reasons[f"{kernel}_{layout}_f32"]
@@ -33,9 +34,9 @@ def test_whole_tiles_are_not_predicated_and_others_are(layout: str, kernel: str)
 def test_auto_prefers_the_last_kernel_of_the_registry_and_the_right_majorness() -> None:
     for layout in LAYOUTS:
         A, B = operands(128, 128, 16, layout)
-        assert cute_py.explain(A, B, function=FUNCTIONS[layout], device="emulator").chosen == f"sgemm_sm80_{layout}_f32"
+        assert getattr(cute_py, FUNCTIONS[layout]).explain(A, B, device="emulator").chosen == f"sgemm_sm80_{layout}_f32"
         A, B = operands(100, 100, 10, layout)
-        chosen = cute_py.explain(A, B, function=FUNCTIONS[layout], device="emulator").chosen
+        chosen = getattr(cute_py, FUNCTIONS[layout]).explain(A, B, device="emulator").chosen
         assert chosen == f"sgemm_sm80_{layout}_f32_predicated"
 
 
@@ -44,7 +45,7 @@ def test_unaligned_pointers_and_leading_dimensions_are_predicated() -> None:
     unaligned = np.lib.stride_tricks.as_strided(memory[1:], (128, 128), (4, 512))
     aligned = np.zeros((128, 128), np.float32, order="F")
     assert aligned.ctypes.data % 16 == 0
-    explain = lambda A: cute_py.explain(A, aligned, function="sgemm_nt", kernel="sgemm_2", device="emulator")  # noqa: E731
+    explain = lambda A: cute_py.sgemm_nt.explain(A, aligned, kernel="sgemm_2", device="emulator")  # noqa: E731
     assert explain(aligned).chosen == "sgemm_2_nt_f32"
     if unaligned.ctypes.data % 16 != 0:
         assert explain(unaligned).chosen == "sgemm_2_nt_f32_predicated"
@@ -55,13 +56,13 @@ def test_unaligned_pointers_and_leading_dimensions_are_predicated() -> None:
 
 def test_a_row_major_c_is_computed_transposed() -> None:
     A, B = operands(128, 256, 32, "tn")
-    explanation = cute_py.explain(A, B, device="emulator")
+    explanation = cute_py.gemm.explain(A, B, device="emulator")
     assert explanation.transposed
     assert explanation.chosen == "sgemm_sm80_tn_f32"
     A, B = operands(128, 256, 32, "tt")
     chosen = "sgemm_sm80_nn_f32" if "nn" in LAYOUTS else "sgemm_sm80_nested_f32"
-    assert cute_py.explain(A, B, device="emulator").chosen == chosen
-    assert not cute_py.explain(A, B, np.zeros((128, 256), np.float32, order="F"), device="emulator").transposed
+    assert cute_py.gemm.explain(A, B, device="emulator").chosen == chosen
+    assert not cute_py.gemm.explain(A, B, np.zeros((128, 256), np.float32, order="F"), device="emulator").transposed
 
 
 def test_a_c_with_too_many_columns_for_a_grid_is_computed_transposed() -> None:
@@ -69,10 +70,10 @@ def test_a_c_with_too_many_columns_for_a_grid_is_computed_transposed() -> None:
     A = np.zeros((2, 1), np.float32)
     B = np.broadcast_to(np.zeros((1, 1), np.float32), (n, 1))
     C = np.zeros((2, n), np.float32, order="F")
-    explanation = cute_py.explain(A, B, C, kernel="sgemm_1", device="emulator")
+    explanation = cute_py.gemm.explain(A, B, C, kernel="sgemm_1", device="emulator")
     assert explanation.transposed
     assert cute_py.kernels()[explanation.chosen or ""].predicated
-    few = cute_py.explain(A, B[1:], C[:, 1:], kernel="sgemm_1", device="emulator")
+    few = cute_py.gemm.explain(A, B[1:], C[:, 1:], kernel="sgemm_1", device="emulator")
     assert not few.transposed
 
 
@@ -83,7 +84,7 @@ def test_as_many_modes_as_a_kernel_takes() -> None:
     C = np.zeros([A.shape["abcdefghij".index(x)] for x in order] + [1], np.float32)
     B = np.zeros((3, 1), np.float32)
     contraction = f"abcdefghijk,nk->n{order}"
-    explanation = cute_py.explain(contraction, A, B, device="emulator")
+    explanation = cute_py.contract.explain(contraction, A, B, device="emulator")
     assert len(explanation.main.modes["M"][0]) + len(explanation.main.modes["N"][0]) > 9
     assert explanation.chosen is not None
     assert C.size == A.size
@@ -101,7 +102,7 @@ def test_a_c_with_too_many_columns_for_a_grid_is_right() -> None:
 
 def test_the_cpu_gets_its_best_instruction_set() -> None:
     A, B = operands(3, 4, 5, "tn")
-    explanation = cute_py.explain(A, B)
+    explanation = cute_py.gemm.explain(A, B)
     order = ["baseline", "avx2", "avx512"]
     chosen = cute_py.kernels()[explanation.chosen or ""]
     assert chosen.kernel == "cpu"
@@ -114,7 +115,7 @@ def test_the_cpu_gets_its_best_instruction_set() -> None:
 def test_the_explanation_is_what_happens(rng: np.random.Generator) -> None:
     """Different kernels round differently: the bits tell which one ran."""
     A, B = (rng.standard_normal((130, 700)).astype(np.float32) for _ in range(2))
-    chosen = cute_py.explain(A, B).chosen
+    chosen = cute_py.gemm.explain(A, B).chosen
     assert chosen is not None
     np.testing.assert_array_equal(cute_py.gemm(A, B), cute_py.gemm(A, B, kernel=chosen))
     assert not np.array_equal(cute_py.gemm(A, B), cute_py.gemm(A, B, kernel="reference"))
@@ -122,7 +123,7 @@ def test_the_explanation_is_what_happens(rng: np.random.Generator) -> None:
 
 def test_the_explanation_reads_well() -> None:
     A, B = operands(100, 128, 16, "tn")
-    text = str(cute_py.explain(A, B, kernel="sgemm_1", device="emulator"))
+    text = str(cute_py.gemm.explain(A, B, kernel="sgemm_1", device="emulator"))
     assert text.splitlines()[:8] == [
         "gemm: M=100 N=128 K=16",
         "  A float32 (100,16):(16,1) cpu",

@@ -16,7 +16,7 @@ from cute_py.testing import numpy_type
 from headers import ROOT, cuda_headers
 from problems import make_case
 
-KERNELS = sorted(path.stem for path in (ROOT / "csrc" / "kernels").glob("*gemm_*.cuh"))
+KERNELS = sorted(path.parent.name for path in (ROOT / "csrc" / "kernels").glob("*/kernel.cuh"))
 
 # Of each kernel its Config, and a type for each width of element with the forms that are run: all forms of one type, of the
 # others one, which has the same barriers.
@@ -74,7 +74,7 @@ def test_a_gpu_kernel_on_host_arrays_runs_in_the_emulator_where_there_is_no_gpu(
     if cute_py.cuda_available():
         pytest.skip("there is a GPU")
     case = make_case(rng, (20, 30, 40), "tn", exact=True)
-    explanation = cute_py.explain(case.A, case.B, kernel="sgemm_1")
+    explanation = cute_py.gemm.explain(case.A, case.B, kernel="sgemm_1")
     assert explanation.target == "emulator"
     assert "there is no GPU" in explanation.why
     np.testing.assert_array_equal(cute_py.gemm(case.A, case.B, kernel="sgemm_1"), case.A @ case.B.T)
@@ -88,7 +88,7 @@ SOURCES = [ROOT / "csrc" / "emulator" / f"{name}.cpp" for name in ("cta", "memor
 
 def synchronisations(kernel: str) -> set[int]:
     """Return the lines of the barriers and waits of a kernel."""
-    text = (ROOT / "csrc" / "kernels" / f"{kernel}.cuh").read_text()
+    text = (ROOT / "csrc" / "kernels" / kernel / "kernel.cuh").read_text()
     return {number for number, line in enumerate(text.splitlines(), 1) if SYNCHRONISATION.match(line)}
 
 
@@ -110,9 +110,9 @@ def compiled(folder: Path, source: Path, *flags: str) -> Path:
 )
 def test_every_barrier_and_every_wait_is_needed(kernel: str, element: str, forms: str, tmp_path: Path) -> None:
     """A kernel without one of them gives a wrong result in at least one order of threads, and the emulator shows it."""
-    header = tmp_path / "kernels" / f"{kernel}.cuh"
-    header.parent.mkdir()
-    lines = (ROOT / "csrc" / "kernels" / header.name).read_text().splitlines(keepends=True)
+    header = tmp_path / "kernels" / kernel / "kernel.cuh"
+    header.parent.mkdir(parents=True)
+    lines = (ROOT / "csrc" / "kernels" / kernel / header.name).read_text().splitlines(keepends=True)
     for number in synchronisations(kernel):
         lines[number - 1] = SYNCHRONISATION.sub(rf"\1if (::mutant::keeps({number})) \2", lines[number - 1])
     header.write_text("".join(lines))
@@ -121,8 +121,8 @@ def test_every_barrier_and_every_wait_is_needed(kernel: str, element: str, forms
     flags += [f"-I{path}" for path in (tmp_path, ROOT / "csrc" / "emulator" / "include", ROOT / "csrc")]
     cuda = cuda_headers()
     flags += [f"-isystem{path}" for path in (ROOT / "third_party" / "cutlass" / "include", cuda, cuda / "cccl")]
-    flags += [f'-DKERNEL_HEADER="kernels/{header.name}"', f'-DCATALOGUE_HEADER="catalogue/{kernel}.hpp"']
-    flags += [f"-DKERNEL={kernel}", f"-DCONFIG={CONFIGS[kernel][0]}", f"-DTYPE={element}"]
+    flags += [f'-DFAMILY_HEADER="kernels/{kernel}/family.hpp"', f"-DFAMILY={kernel}_family", "-DCUTE_PY_BUILD_SET=8"]
+    flags += [f"-DCONFIG={CONFIGS[kernel][0]}", f"-DTYPE={element}"]
     flags += [f"-D{form}" for form in forms.split()]
     program = compiled(tmp_path, ROOT / "tests" / "cpp" / "mutant.cpp", *flags)
     output = subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout

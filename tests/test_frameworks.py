@@ -108,7 +108,7 @@ def test_conjugate_views_of_torch(device: str) -> None:
         cute_py.einsum("ij,kj,kl->il", A, B.conj(), B), torch.einsum("ij,kj,kl->il", A, B.conj(), B), **close
     )
     torch.testing.assert_close(cute_py.einsum("ij->ji", A.conj()), A.mH.resolve_conj(), **close)
-    plan = cute_py.plan_gemm(A.conj(), B)
+    plan = cute_py.gemm.plan(A.conj(), B)
     torch.testing.assert_close(plan(B[:6].conj(), B), B[:6].conj() @ B.T, **close)
     with pytest.raises(OperandError, match="conjugate views where those are not"):
         plan(A, B)
@@ -291,7 +291,7 @@ def test_host_arrays_on_a_gpu(rng: np.random.Generator) -> None:
     cute_py.gemm(A, B, C[::2, ::3], beta=2, device="cuda:0", kernel="sgemm_1")
     before[::2, ::3] = gemm_reference(A, B, before[::2, ::3], beta=2)
     np.testing.assert_array_equal(C, before)
-    assert cute_py.explain(A, B, device="cuda").target == "cuda"
+    assert cute_py.gemm.explain(A, B, device="cuda").target == "cuda"
 
 
 @pytest.mark.gpu
@@ -363,10 +363,10 @@ def test_in_a_cuda_graph(rng: np.random.Generator) -> None:
 
 def test_a_new_jax_array_is_not_a_copy() -> None:
     jax = need("jax")
-    from cute_py import _arrays
+    from cute_py.products import arrays
 
     A = jax.device_put(np.ones((5, 3), np.float32), jax.devices("cpu")[0])
     for m_major in (False, True) * 4:
-        memory = _arrays.empty_result(A, (5, 7), m_major, "float32")
+        memory = arrays.empty_result(A, (5, 7), m_major, "float32")
         memory[...] = 1
-        assert _arrays.as_result(A, memory).unsafe_buffer_pointer() == memory.ctypes.data
+        assert arrays.as_result(A, memory).unsafe_buffer_pointer() == memory.ctypes.data

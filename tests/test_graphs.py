@@ -36,7 +36,7 @@ def operands(torch: Any, case: str) -> tuple[str, Any, Any, Any]:
 
 def calls_of(subscripts: str, A: Any, B: Any, C: Any, planned: bool) -> Callable[[], Any]:
     if planned:
-        plan = cute_py.plan_contract(subscripts, A, B, C)
+        plan = cute_py.contract.plan(subscripts, A, B, C)
         return lambda: plan(A, B, out=C)
     return lambda: cute_py.contract(subscripts, A, B, C)
 
@@ -71,7 +71,7 @@ def test_pytorchs_own_pattern(torch: Any, case: str, planned: bool) -> None:
 
 def test_two_graphs_of_one_plan_keep_their_workspaces_apart(torch: Any) -> None:
     subscripts, A, B, expected = operands(torch, "parts of K")
-    plan = cute_py.plan_contract(subscripts, A, B)
+    plan = cute_py.contract.plan(subscripts, A, B)
     results = [torch.zeros_like(expected) for _ in range(2)]
     graphs = []
     for C in results:
@@ -158,7 +158,7 @@ def test_a_capture_that_nothing_was_run_before() -> None:
 import torch, cute_py
 A, B = torch.ones(64, 40_000, device="cuda"), torch.ones(48, 40_000, device="cuda")
 C = torch.zeros(64, 48, device="cuda")
-plan = cute_py.plan_gemm(A, B, C)
+plan = cute_py.gemm.plan(A, B, C)
 assert plan.workspace_bytes > 0
 graph = torch.cuda.CUDAGraph()
 with torch.cuda.graph(graph):

@@ -47,7 +47,7 @@ assert copy.copy(x) == copy.deepcopy(x) == x
 @pytest.mark.parametrize("how", [f"pickle.dumps(plan, {protocol})" for protocol in range(6)] + ["copy.copy(plan)", "copy.deepcopy(plan)", "plan.__reduce_ex__(0)"])  # fmt: skip
 def test_what_cannot_be_copied_says_so(how: str) -> None:
     printed = run(f"""
-plan = cute_py.plan_gemm(A, A)._plan
+plan = cute_py.gemm.plan(A, A)
 try:
     {how}
 except TypeError as error:
@@ -65,7 +65,7 @@ except TypeError as error:
         "type('Made', (cute_py.Layout.__base__,), {})()",
         "copyreg._reduce_ex(layout, 0)",
         "copyreg._reduce_ex(layout, 1)",
-        "copyreg._reduce_ex(cute_py.plan_gemm(A, A)._plan, 0)",
+        "copyreg._reconstructor(*copyreg._reduce_ex(cute_py.gemm.plan(A, A), 0)[1])",
         "cute_py.Layout.__new__(cute_py.Layout).shape",
         "cute_py.ComposedLayout.__new__(cute_py.ComposedLayout)(0)",
         "str(cute_py.Swizzle.__new__(cute_py.Swizzle))",

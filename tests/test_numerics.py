@@ -136,7 +136,7 @@ def test_int8_sums_that_would_leave_32_bits_are_refused() -> None:
         lambda: cute_py.gemm(A, A),
         lambda: cute_py.gemm(A, A, out_dtype="float32"),
         lambda: cute_py.contract("mk,nk->mn", A, A),
-        lambda: cute_py.plan_gemm(A, A),
+        lambda: cute_py.gemm.plan(A, A),
     ):
         with pytest.raises(cute_py.UnsupportedProblemError, match=r"holds every sum of K <= 131071.*here K=131072"):
             call()
@@ -144,7 +144,7 @@ def test_int8_sums_that_would_leave_32_bits_are_refused() -> None:
 
 def test_alpha_zero_runs_on_a_kernel_of_the_arrays_type() -> None:
     A = np.ones((40, 50), np.float32)
-    kernel = cute_py.explain(A, A, alpha=0, device="emulator").chosen
+    kernel = cute_py.gemm.explain(A, A, alpha=0, device="emulator").chosen
     assert "float32" in cute_py.kernels()[kernel].factors
 
 

@@ -114,10 +114,6 @@ BAD_INPUT: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a negative seed": (lambda: cute_py.EmulatorOptions(seed=-1), r"seed is an integer in"),
     "no threads": (lambda: cute_py.set_num_threads(0), r"threads is an integer from 1"),
-    "an unknown function": (
-        lambda: cute_py.explain(ones(2, 3), ones(2, 3), function="dgemm"),
-        r"function is one of gemm",
-    ),
 }
 
 
@@ -133,7 +129,7 @@ def test_a_mistake_is_named(mistake: str) -> None:
 )
 @pytest.mark.parametrize("name", ["alpha", "beta"])
 def test_scalars_are_real_numbers(name: str, value: object) -> None:
-    with pytest.raises(OperandError, match=f"{name} is a real number"):
+    with pytest.raises(OperandError, match=f"{name} is a (real )?number"):
         cute_py.gemm(ones(2, 3), ones(4, 3), ones(2, 4), **{name: value})
 
 
@@ -145,7 +141,7 @@ def test_numbers_of_any_library_are_scalars(value: float) -> None:
 @pytest.mark.parametrize("name", ["kernel", "device"])
 @pytest.mark.parametrize("value", [0, 1, False, b"cpu", ["auto"], "", "\ud800", object()], ids=parameter_name)
 def test_names_are_names(name: str, value: object) -> None:
-    for call in (cute_py.gemm, cute_py.explain):
+    for call in (cute_py.gemm, cute_py.gemm.explain):
         with pytest.raises(OperandError, match=name):
             call(ones(2, 3), ones(4, 3), **{name: value})
 

@@ -27,7 +27,7 @@ def test_the_interpreter_may_end_while_daemon_threads_compute(call: str) -> None
     program = f"""
         import threading, time, numpy as np, cute_py
         A, S = np.ones((300, 300), np.float32), np.ones((60, 60), np.float32)
-        gemm, plan = cute_py.gemm, cute_py.plan_gemm(A, A)
+        gemm, plan = cute_py.gemm, cute_py.gemm.plan(A, A)
         def loop():
             while True:
                 {call}
@@ -58,7 +58,7 @@ def test_ctrl_c_ends_a_computation(case: str) -> None:
         A = np.ones((6000, 6000), np.float32)
         narrow = np.ones((1, 4_000_000), np.float32)
         ones = np.broadcast_to(np.float32(1), (2**34,))
-        plan = cute_py.plan_gemm(A, A)
+        plan = cute_py.gemm.plan(A, A)
         cute_py.set_num_threads(2)
         sent = []
         def send():
@@ -123,7 +123,7 @@ def test_a_plan_that_its_bias_refers_to_is_collected() -> None:
 
     A = np.ones((3, 4), np.float32)
     bias = np.zeros(3, np.float32).view(Bias)
-    plan = cute_py.plan_gemm(A, A, epilogue=cute_py.Epilogue(bias=bias))
+    plan = cute_py.gemm.plan(A, A, epilogue=cute_py.Epilogue(bias=bias))
     bias.plan = plan  # type: ignore[attr-defined]
     gone = weakref.ref(bias)
     del plan, bias
@@ -135,14 +135,14 @@ def test_a_plan_looks_at_its_bias_again() -> None:
     A = np.ones((3, 4), np.float32)
     for change in ("resize", "strides"):
         bias = np.zeros(3, np.float32)
-        plan = cute_py.plan_gemm(A, A, epilogue=cute_py.Epilogue(bias=bias))
+        plan = cute_py.gemm.plan(A, A, epilogue=cute_py.Epilogue(bias=bias))
         assert (plan(A, A) == 4).all()
         if change == "resize":
             bias.resize((1,), refcheck=False)
         else:
             bias = None
             wide = np.zeros(6, np.float32)
-            plan = cute_py.plan_gemm(A, A, epilogue=(epilogue := cute_py.Epilogue(bias=wide[:3])))
+            plan = cute_py.gemm.plan(A, A, epilogue=(epilogue := cute_py.Epilogue(bias=wide[:3])))
             object.__setattr__(epilogue, "bias", wide[::2])
         with pytest.raises(cute_py.OperandError, match="not laid out like those of the plan"):
             plan(A, A)
@@ -152,7 +152,7 @@ def test_an_activation_that_the_core_does_not_know() -> None:
     A = np.ones((3, 4), np.float32)
     epilogue = cute_py.Epilogue(activation="relu")
     object.__setattr__(epilogue, "activation", "relu6")
-    for call in (cute_py.gemm, cute_py.plan_gemm, cute_py.explain):
+    for call in (cute_py.gemm, cute_py.gemm.plan, cute_py.gemm.explain):
         with pytest.raises(cute_py.OperandError, match="there is no activation 'relu6'"):
             call(A, A, epilogue=epilogue)
 

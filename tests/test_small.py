@@ -54,7 +54,7 @@ def wide(array: np.ndarray) -> np.ndarray:
 def test_few_columns(factor: str, target: str, rng: np.random.Generator) -> None:
     dtype = numpy_type(factor)
     skinny = [v for v in cute_py.kernels().values() if v.kernel == "gemm_skinny" and v.factors[-1] == factor]
-    majors = {v.layout for v in skinny}  # of A; the smallest builds have one of them
+    majors = {v.name.removeprefix("gemm_skinny_")[0] for v in skinny}  # of A; the smallest builds have one of them
     for (m, n, k), order_a, order_b in itertools.product(TALL, "CF", "CF"):
         A, B = draw(rng, (m, k), dtype, exact=True), draw(rng, (n, k), dtype, exact=True)
         expected = wide(A) @ wide(B).T
@@ -63,7 +63,7 @@ def test_few_columns(factor: str, target: str, rng: np.random.Generator) -> None
         y = y.copy(order=order_b)
         is_built = ("k" if order_a == "C" else "m") in majors
         for subscripts, product in (("mk,nk->mn", expected), ("mk,nk->nm", expected.T)):
-            explanation = cute_py.explain(subscripts, x, y, device=target)
+            explanation = cute_py.contract.explain(subscripts, x, y, device=target)
             chosen = explanation.chosen or ""
             assert not is_built or n > m or max(m, n) < 2 or chosen.startswith("gemm_skinny_")
             C = result(cute_py.contract(subscripts, x, y, device=target))
@@ -81,7 +81,7 @@ def test_many_small_products(factor: str, target: str, rng: np.random.Generator)
         subscripts = f"{a},{b}->lmn"
         expected = np.einsum(subscripts, wide(A), wide(B))
         x, y = on(target, A), on(target, B)
-        assert (cute_py.explain(subscripts, x, y, device=target).chosen or "").startswith("gemm_small_")
+        assert (cute_py.contract.explain(subscripts, x, y, device=target).chosen or "").startswith("gemm_small_")
         C = result(cute_py.contract(subscripts, x, y, device=target))
         np.testing.assert_array_equal(wide(C), wide(expected.astype(C.dtype)), err_msg=f"{subscripts} {extent}")
 
@@ -111,7 +111,7 @@ def test_conjugates_and_several_modes(rng: np.random.Generator) -> None:
             np.testing.assert_array_equal(C, np.einsum("lmk,lnk->lmn", x, y))
     A, B = draw(rng, (6, 50, 4, 8), exact=True), draw(rng, (4, 6, 3, 8), exact=True)
     for subscripts in ("pmqk,qpnk->mn", "pmqk,qpnk->nm"):
-        explanation = cute_py.explain(subscripts, A, B, device="emulator")
+        explanation = cute_py.contract.explain(subscripts, A, B, device="emulator")
         assert explanation.chosen == "gemm_skinny_k_f32"
         assert len(explanation.main.modes["K"][0]) == 3
         np.testing.assert_array_equal(
@@ -141,4 +141,4 @@ def test_what_they_refuse(rng: np.random.Generator) -> None:
         cute_py.gemm(A[:20], B, kernel="gemm_small", device="emulator"),
         cute_py.gemm(A[:20], B, device="emulator"),
     )
-    assert cute_py.explain(A[:20], B, device="emulator").chosen != "gemm_small_f32"
+    assert cute_py.gemm.explain(A[:20], B, device="emulator").chosen != "gemm_small_f32"

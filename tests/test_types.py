@@ -51,7 +51,7 @@ def test_every_cell_on_a_gpu(
     _, extents = make_types.COLUMNS[column]
     A, B, C = make_types.operands(factor, layout, extents)
     A[...], B[...] = draw(rng, A.shape, A.dtype), draw(rng, B.shape, B.dtype)
-    chosen = cute_py.explain(A, B, C, compute=compute, device="cuda").chosen
+    chosen = cute_py.gemm.explain(A, B, C, compute=compute, device="cuda").chosen
     if runs_here(cute_py.kernels()[make_types.chosen(factor, compute, layout, column)], "cuda"):
         assert chosen == make_types.chosen(factor, compute, layout, column)
     cute_py.gemm(A, B, C, compute=compute, device="cuda")

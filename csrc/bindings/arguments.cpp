@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "problem/errors.hpp"
+#include "base/errors.hpp"
 
 namespace cute_py::bindings {
 namespace {
@@ -70,8 +70,8 @@ std::string_view optional_text_argument(char const* name, py::handle value) {
   return text;
 }
 
-std::complex<double> number_argument(char const* name, py::handle value, bool may_be_complex) {
-  if (PyFloat_CheckExact(value.ptr())) return PyFloat_AS_DOUBLE(value.ptr());
+Scalar number_argument(char const* name, py::handle value, bool may_be_complex) {
+  if (PyFloat_CheckExact(value.ptr())) return {PyFloat_AS_DOUBLE(value.ptr())};
   bool const complex = is_complex(value);
   bool const is_number = !PyUnicode_Check(value.ptr()) && !PyBytes_Check(value.ptr()) &&
                          !PyByteArray_Check(value.ptr()) && (!complex || may_be_complex) &&
@@ -88,8 +88,8 @@ std::complex<double> number_argument(char const* name, py::handle value, bool ma
     throw OperandError(std::string(name) + (may_be_complex ? " is a number, got " : " is a real number, got ") +
                        shown(value));
   }
-  return complex ? std::complex<double>(PyComplex_RealAsDouble(number.ptr()), PyComplex_ImagAsDouble(number.ptr()))
-                 : PyFloat_AS_DOUBLE(number.ptr());
+  if (!complex) return {PyFloat_AS_DOUBLE(number.ptr())};
+  return {{PyComplex_RealAsDouble(number.ptr()), PyComplex_ImagAsDouble(number.ptr())}, true};
 }
 
 bool flag_argument(char const* name, py::handle value) {
@@ -112,10 +112,32 @@ std::optional<std::uintptr_t> stream_argument(py::handle value) {
   refuse_stream(value);
 }
 
+DeviceArgument device_argument(py::handle value) {
+  if (!py::isinstance(value, py::module_::import("cute_py.devices").attr("Device"))) {
+    throw OperandError("device is a name, such as 'cpu', 'emulator' and 'cuda:1', or a cute_py.Device, got " +
+                       shown(value));
+  }
+  py::object const ordinal = value.attr("ordinal");
+  if (!ordinal.is_none()) return {ordinal.cast<int>(), nullptr};
+  auto device = std::make_shared<DeviceInfo>();
+  device->name = value.attr("name").cast<std::string>();
+  auto const capability = value.attr("compute_capability").cast<std::pair<int, int>>();
+  device->compute_capability = 10 * capability.first + capability.second;
+  device->multiprocessors = value.attr("multiprocessors").cast<int>();
+  device->memory_bytes = value.attr("memory_bytes").cast<std::int64_t>();
+  device->shared_bytes_per_cta = value.attr("shared_bytes_per_cta").cast<int>();
+  return {0, std::move(device)};
+}
+
+void require_epilogue(py::handle value) {
+  if (py::isinstance(value, py::module_::import("cute_py.products.epilogue").attr("Epilogue"))) return;
+  throw OperandError("epilogue is a cute_py.Epilogue or None, got " + type_name(value));
+}
+
 EmulatorOptions emulator_argument(py::handle value) {
   EmulatorOptions result;
   if (value.is_none()) return result;
-  if (!py::isinstance(value, py::module_::import("cute_py.emulator").attr("EmulatorOptions"))) {
+  if (!py::isinstance(value, py::module_::import("cute_py.products.emulator").attr("EmulatorOptions"))) {
     throw OperandError("emulator is a cute_py.EmulatorOptions or None, got " + shown(value));
   }
   auto const order = value.attr("order").cast<std::string>();

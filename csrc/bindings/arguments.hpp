@@ -2,12 +2,12 @@
 
 #include <pybind11/pybind11.h>
 
-#include <complex>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
 
-#include "problem/entry.hpp"
+#include "problem/request.hpp"
 
 // Arguments of Python calls as C++ values. Each function throws OperandError, naming the argument, for a value that is
 // none.
@@ -22,7 +22,7 @@ std::string_view text_argument(char const* name, py::handle value);
 std::string_view optional_text_argument(char const* name, py::handle value);
 
 // A number: of Python, of NumPy, or an array with one element and no gradient.
-std::complex<double> number_argument(char const* name, py::handle value, bool may_be_complex);
+Scalar number_argument(char const* name, py::handle value, bool may_be_complex = true);
 
 // True or False.
 bool flag_argument(char const* name, py::handle value);
@@ -32,6 +32,16 @@ std::optional<std::uintptr_t> stream_argument(py::handle value);
 
 // cute_py.EmulatorOptions, or None for the default.
 EmulatorOptions emulator_argument(py::handle value);
+
+// A cute_py.Device: the number of a GPU, or a processor that nobody has.
+struct DeviceArgument {
+  int ordinal = 0;
+  std::shared_ptr<DeviceInfo const> invented;
+};
+DeviceArgument device_argument(py::handle value);
+
+// Throws unless value is a cute_py.Epilogue.
+void require_epilogue(py::handle value);
 
 // "torch.Tensor": the type of an object, for messages.
 std::string type_name(py::handle object);

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/errors.hpp"
 #include "bindings/arguments.hpp"
-#include "problem/errors.hpp"
 
 namespace cute_py::bindings {
 namespace {
@@ -23,49 +23,6 @@ constexpr std::uint32_t kMinorVersion = 1;
 
 // __dlpack__ names the legacy default stream 1; 0 is not allowed.
 std::uintptr_t dlpack_stream(std::uintptr_t stream) { return stream == 0 ? 1 : stream; }
-
-std::string dtype_text(dlpack::DataType const& dtype) {
-  char const* kind = "unknown";
-  switch (dtype.code) {
-    case dlpack::kInt:
-      kind = "int";
-      break;
-    case dlpack::kUInt:
-      kind = "uint";
-      break;
-    case dlpack::kFloat:
-      kind = "float";
-      break;
-    case dlpack::kBfloat:
-      kind = "bfloat";
-      break;
-    case dlpack::kComplex:
-      kind = "complex";
-      break;
-    case dlpack::kBool:
-      return "bool";
-    default:
-      break;
-  }
-  std::string text = kind + std::to_string(dtype.bits);
-  if (dtype.lanes != 1) text += "x" + std::to_string(dtype.lanes);
-  return text;
-}
-
-std::string device_text(dlpack::Device const& device) {
-  switch (device.type) {
-    case dlpack::kCpu:
-      return "cpu";
-    case dlpack::kCudaHost:
-      return "cpu (pinned)";
-    case dlpack::kCuda:
-      return "cuda:" + std::to_string(device.id);
-    case dlpack::kCudaManaged:
-      return "cuda:" + std::to_string(device.id) + " (managed)";
-    default:
-      return "DLPack device type " + std::to_string(device.type);
-  }
-}
 
 // The message of a Python exception, first line only.
 std::string first_line(py::error_already_set const& error) {
@@ -127,18 +84,9 @@ Exchange exchange_of(py::handle object) {
 }
 
 // The type of an element in the words of the buffer protocol, if a product takes it.
-std::optional<dlpack::DataType> dtype_of_format(char const* format) {
-  struct Known {
-    std::string_view format;
-    dlpack::DataType dtype;
-  };
-  static constexpr Known kKnown[] = {
-      {"f", {dlpack::kFloat, 32, 1}},    {"d", {dlpack::kFloat, 64, 1}},     {"e", {dlpack::kFloat, 16, 1}},
-      {"Zf", {dlpack::kComplex, 64, 1}}, {"Zd", {dlpack::kComplex, 128, 1}}, {"b", {dlpack::kInt, 8, 1}},
-      {"i", {dlpack::kInt, 32, 1}},
-  };
-  for (auto const& [known, dtype] : kKnown) {
-    if (format == known) return dtype;
+std::optional<DType> dtype_of_format(std::string_view format) {
+  for (DTypeRow const& row : kDTypeTable) {
+    if (!format.empty() && format == row.format) return row.type;
   }
   return std::nullopt;
 }
@@ -156,21 +104,6 @@ std::uintptr_t library_stream(py::handle object) {
 
 }  // namespace
 
-std::string layout_text(int rank, std::int64_t const* shape, std::int64_t const* stride) {
-  auto const tuple = [rank](std::int64_t const* values) {
-    std::string text = "(";
-    for (int i = 0; i < rank; ++i) text += (i == 0 ? "" : ",") + std::to_string(values[i]);
-    return text + ")";
-  };
-  return tuple(shape) + ":" + tuple(stride);
-}
-
-Operand::Operand(Operand&& other) noexcept : Operand(static_cast<Operand const&>(other)) {
-  other.managed_ = nullptr;
-  other.managed_versioned_ = nullptr;
-  other.buffer_.obj = nullptr;
-}
-
 Operand::~Operand() {
   if (buffer_.obj != nullptr) PyBuffer_Release(&buffer_);
   if (managed_ != nullptr && managed_->deleter != nullptr) managed_->deleter(managed_);
@@ -179,49 +112,28 @@ Operand::~Operand() {
   }
 }
 
-std::optional<DType> Operand::type() const {
-  struct Known {
-    std::uint8_t code;
-    std::uint8_t bits;
-    DType type;
-  };
-  static constexpr Known kKnown[] = {
-      {dlpack::kFloat, 32, DType::f32}, {dlpack::kFloat, 16, DType::f16},   {dlpack::kBfloat, 16, DType::bf16},
-      {dlpack::kFloat, 64, DType::f64}, {dlpack::kComplex, 64, DType::c64}, {dlpack::kComplex, 128, DType::c128},
-      {dlpack::kInt, 8, DType::i8},     {dlpack::kInt, 32, DType::i32},
-  };
-  for (auto const& [code, bits, type] : kKnown) {
-    if (dtype_.code == code && dtype_.bits == bits && dtype_.lanes == 1) return type;
-  }
-  return std::nullopt;
-}
-
-std::string Operand::describe() const {
-  return std::string(name_) + " " + dtype_text(dtype_) + " " + layout_text(rank_, shape_, stride_) + " " +
-         device_text(device_);
-}
-
 void Operand::refuse(std::string const& rule, std::string const& next) const {
   throw OperandError(rule + "\n  next: " + next);
 }
 
-void Operand::view(dlpack::Tensor const& tensor) {
-  device_ = tensor.device;
-  dtype_ = tensor.dtype;
-  rank_ = tensor.ndim;
-  if (!on_host() && !on_cuda()) {
-    refuse(std::string(name_) + " is on " + device_text(device_) + "; operands are on a CPU or on an NVIDIA GPU",
+void Operand::look_at(dlpack::Tensor const& tensor) {
+  view_.device = tensor.device;
+  view_.dtype = tensor.dtype;
+  view_.rank = tensor.ndim;
+  if (!view_.on_host() && !view_.on_cuda()) {
+    refuse(std::string(view_.name) + " is on " + text_of(view_.device) + "; operands are on a CPU or on an NVIDIA GPU",
            "move it to one of these");
   }
-  if (rank_ > 0 && tensor.shape == nullptr) {
-    refuse(std::string(name_) + " claims to have rank " + std::to_string(rank_) + " and has no shape",
+  if (view_.rank > 0 && tensor.shape == nullptr) {
+    refuse(std::string(view_.name) + " claims to have rank " + std::to_string(view_.rank) + " and has no shape",
            "check its producer");
   }
-  if (on_cuda() && device_.id < 0) {
-    refuse(std::string(name_) + " claims to be on GPU number " + std::to_string(device_.id), "check its producer");
+  if (view_.on_cuda() && view_.device.id < 0) {
+    refuse(std::string(view_.name) + " claims to be on GPU number " + std::to_string(view_.device.id),
+           "check its producer");
   }
-  if (rank_ < 0 || rank_ > kMaxModes) {
-    refuse(std::string(name_) + " has rank " + std::to_string(rank_) + "; an operand has 0 to " +
+  if (view_.rank < 0 || view_.rank > kMaxModes) {
+    refuse(std::string(view_.name) + " has rank " + std::to_string(view_.rank) + "; an operand has 0 to " +
                std::to_string(kMaxModes) + " modes",
            "merge modes, for instance with reshape");
   }
@@ -229,10 +141,10 @@ void Operand::view(dlpack::Tensor const& tensor) {
   std::int64_t compact[kMaxModes];
   if (tensor.strides == nullptr) {
     std::int64_t stride = 1;
-    for (int i = rank_ - 1; i >= 0; --i) {
+    for (int i = view_.rank - 1; i >= 0; --i) {
       compact[i] = stride;
       if (__builtin_mul_overflow(stride, std::max<std::int64_t>(tensor.shape[i], 1), &stride)) {
-        refuse(std::string(name_) + " has extents that span more than any memory", "check its producer");
+        refuse(std::string(view_.name) + " has extents that span more than any memory", "check its producer");
       }
     }
   }
@@ -243,10 +155,10 @@ void Operand::view(dlpack::Tensor const& tensor) {
   unsigned __int128 reach = 0;
   bool empty = false;
   bool too_long = false;
-  for (int i = 0; i < rank_; ++i) {
+  for (int i = 0; i < view_.rank; ++i) {
     auto const extent = tensor.shape[i];
     if (extent < 0)
-      refuse(std::string(name_) + " claims to have extent " + std::to_string(extent), "check its producer");
+      refuse(std::string(view_.name) + " claims to have extent " + std::to_string(extent), "check its producer");
     empty = empty || extent == 0;
     __int128 const step = strides[i];
     reach += static_cast<unsigned __int128>(extent > 0 ? extent - 1 : 0) *
@@ -255,33 +167,33 @@ void Operand::view(dlpack::Tensor const& tensor) {
     reach = std::min(reach, kMostElements);
   }
   if (!empty && too_long) {
-    refuse(std::string(name_) + " has a layout that spans more than any memory, " +
-               layout_text(rank_, tensor.shape, strides),
+    refuse(std::string(view_.name) + " has a layout that spans more than any memory, " +
+               layout_text(view_.rank, tensor.shape, strides),
            "check its producer");
   }
 
   if (tensor.data == nullptr && !empty) {
-    refuse(std::string(name_) + " has elements but no memory", "pass an array whose memory exists");
+    refuse(std::string(view_.name) + " has elements but no memory", "pass an array whose memory exists");
   }
 
   // As a number: nobody says that there is an array to point into.
   auto const address = reinterpret_cast<std::uintptr_t>(tensor.data) + tensor.byte_offset;
-  data_ = reinterpret_cast<void*>(address);
+  view_.data = reinterpret_cast<void*>(address);
   // A GPU cannot read a number that is not at a multiple of its size; of a complex one, its parts.
   auto const alignment =
-      static_cast<std::uintptr_t>(std::max(dtype_.bits / (dtype_.code == dlpack::kComplex ? 16 : 8), 1));
-  if (on_cuda() && !empty && address % alignment != 0) {
-    refuse(std::string(name_) + " is at an address that is no multiple of " + std::to_string(alignment) +
-               " bytes, where a GPU cannot read " + dtype_text(dtype_),
+      static_cast<std::uintptr_t>(std::max(view_.dtype.bits / (view_.dtype.code == dlpack::kComplex ? 16 : 8), 1));
+  if (view_.on_cuda() && !empty && address % alignment != 0) {
+    refuse(std::string(view_.name) + " is at an address that is no multiple of " + std::to_string(alignment) +
+               " bytes, where a GPU cannot read " + text_of(view_.dtype),
            "copy it");
   }
-  for (int i = 0; i < rank_; ++i) {
-    shape_[i] = tensor.shape[i];
-    stride_[i] = strides[i];
+  for (int i = 0; i < view_.rank; ++i) {
+    view_.shape[i] = tensor.shape[i];
+    view_.stride[i] = strides[i];
   }
 }
 
-void Operand::view_exported(dlpack::Tensor tensor) {
+void Operand::look_at_exported(dlpack::Tensor tensor) {
   // CuPy divides the bytes of a stride as an unsigned number, which loses the sign of a negative one.
   std::vector<std::int64_t> strides;
   if (in_module(object_, "cupy") && tensor.dtype.bits >= 8) {
@@ -289,38 +201,42 @@ void Operand::view_exported(dlpack::Tensor tensor) {
       strides.push_back(bytes.cast<std::int64_t>() / (tensor.dtype.bits / 8));
     }
     if (static_cast<std::int64_t>(strides.size()) != tensor.ndim) {
-      refuse(std::string(name_) + " has " + std::to_string(strides.size()) + " strides and rank " +
+      refuse(std::string(view_.name) + " has " + std::to_string(strides.size()) + " strides and rank " +
                  std::to_string(tensor.ndim),
              "check its producer");
     }
     tensor.strides = strides.data();
   }
-  view(tensor);
+  look_at(tensor);
 }
 
-Operand Operand::import(char const* name, py::handle object, std::optional<std::uintptr_t> stream) {
-  Operand operand;
-  operand.name_ = name;
-  operand.object_ = object;
-  if (operand.import_buffer()) return operand;
+Operand::Operand(char const* name, py::handle object, std::optional<std::uintptr_t> stream) : Operand() {
+  object_ = object;
+  view_.name = name;
+  if (import_buffer()) return;
 
   if (auto const exchange = exchange_of(object); exchange.api != nullptr) {
-    operand.import_view(*exchange.api, stream);
-    operand.must_wait_ = operand.on_cuda() && !exchange.orders_memory_by_streams;
-    return operand;
+    import_view(*exchange.api, stream);
+    must_wait_ = view_.on_cuda() && !exchange.orders_memory_by_streams;
+    if (exchange.orders_memory_by_streams) library_ = Library::exchange;
+    return;
+  }
+  if (PyType_Check(object.ptr())) {
+    refuse(
+        std::string(name) + " is the class " + py::str(object.attr("__name__")).cast<std::string>() + ", not an array",
+        "pass an array of it");
   }
   if (!py::hasattr(object, "__dlpack__") || !py::hasattr(object, "__dlpack_device__")) {
-    operand.refuse(std::string(name) + " is a " + type_name(object) + ", not an array",
-                   "pass an array of NumPy, CuPy, PyTorch, JAX or any other library with __dlpack__; "
-                   "numpy.asarray(" +
-                       std::string(name) + ") makes one");
+    refuse(std::string(name) + " is a " + type_name(object) + ", not an array",
+           "pass an array of NumPy, CuPy, PyTorch, JAX or any other library with __dlpack__; "
+           "numpy.asarray(" +
+               std::string(name) + ") makes one");
   }
   if (in_module(object, "numpy.ma")) {
-    operand.refuse(std::string(name) + " is a masked array, and a product knows no masks",
-                   "pass " + std::string(name) + ".filled(0), or what else masked elements shall count as");
+    refuse(std::string(name) + " is a masked array, and a product knows no masks",
+           "pass " + std::string(name) + ".filled(0), or what else masked elements shall count as");
   }
-  operand.import_capsule(stream);
-  return operand;
+  import_capsule(stream);
 }
 
 // An array of NumPy, and of no class derived from its arrays, tells all by the buffer protocol in a tenth of the time.
@@ -335,7 +251,7 @@ bool Operand::import_buffer() {
     PyErr_Clear();
     return false;
   }
-  auto const dtype = dtype_of_format(buffer.format);
+  auto const dtype = dtype_of_format(buffer.format != nullptr ? buffer.format : "");
   bool is_plain = dtype && buffer.ndim <= kMaxModes;
   std::int64_t shape[kMaxModes];
   std::int64_t strides[kMaxModes];
@@ -349,8 +265,9 @@ bool Operand::import_buffer() {
     return false;
   }
   buffer_ = buffer;
-  read_only_ = buffer.readonly != 0;
-  view({buffer.buf, {dlpack::kCpu, 0}, buffer.ndim, *dtype, shape, strides, 0});
+  library_ = Library::numpy;
+  view_.read_only = buffer.readonly != 0;
+  look_at({buffer.buf, {dlpack::kCpu, 0}, buffer.ndim, dlpack_of(*dtype), shape, strides, 0});
   return true;
 }
 
@@ -370,31 +287,31 @@ void Operand::import_view(dlpack::ExchangeApi const& api, std::optional<std::uin
   auto const flag = py::reinterpret_steal<py::object>(PyObject_GetAttr(object_.ptr(), requires_grad));
   if (!flag) PyErr_Clear();
   if (flag && flag.is(py::bool_(true))) {
-    refuse(std::string(name_) + " requires grad, and cute_py records no gradients",
-           "pass " + std::string(name_) + ".detach()");
+    refuse(std::string(view_.name) + " requires grad, and cute_py records no gradients",
+           "pass " + std::string(view_.name) + ".detach()");
   }
   if (is_flagged(is_neg)) {
-    refuse(std::string(name_) + " is a view that PyTorch negates when it is read",
-           "pass " + std::string(name_) + ".resolve_neg()");
+    refuse(std::string(view_.name) + " is a view that PyTorch negates when it is read",
+           "pass " + std::string(view_.name) + ".resolve_neg()");
   }
   auto const look = [&] {
     dlpack::Tensor tensor{};
     if (api.view_object(object_.ptr(), &tensor) != 0) {
-      refuse(std::string(name_) + " cannot be exported: " + reason_of_failure(), "pass a plain strided array");
+      refuse(std::string(view_.name) + " cannot be exported: " + reason_of_failure(), "pass a plain strided array");
     }
-    view(tensor);
+    look_at(tensor);
   };
   look();
-  if (dtype_.code == dlpack::kComplex && is_flagged(is_conj)) {
-    view_ = object_.attr("conj")();  // of the same memory, and no longer conjugated
-    object_ = view_;
-    conjugated_ = true;
+  if (view_.dtype.code == dlpack::kComplex && is_flagged(is_conj)) {
+    other_ = object_.attr("conj")();  // of the same memory, and no longer conjugated
+    object_ = other_;
+    view_.conjugated = true;
     look();
   }
-  if (!on_cuda()) return;
+  if (!view_.on_cuda()) return;
   void* current = nullptr;
-  if (api.current_stream(device_.type, device_.id, &current) != 0) {
-    refuse(std::string(name_) + "'s library names no stream: " + reason_of_failure(), "check its producer");
+  if (api.current_stream(view_.device.type, view_.device.id, &current) != 0) {
+    refuse(std::string(view_.name) + "'s library names no stream: " + reason_of_failure(), "check its producer");
   }
   stream_ = reinterpret_cast<std::uintptr_t>(current);
   if (stream && *stream != stream_) import_capsule(stream);  // the library orders the two streams
@@ -402,11 +319,11 @@ void Operand::import_view(dlpack::ExchangeApi const& api, std::optional<std::uin
 
 void Operand::import_capsule(std::optional<std::uintptr_t> stream) {
   auto const refuse_export = [this](std::string const& reason) {
-    std::string described = std::string(name_) + " (" + type_name(object_);
+    std::string described = std::string(view_.name) + " (" + type_name(object_);
     if (py::hasattr(object_, "dtype")) described += ", dtype " + py::str(object_.attr("dtype")).cast<std::string>();
     refuse(described + ") cannot be exported: " + reason,
            "pass an array in native byte order whose strides are whole elements, such as numpy.array(" +
-               std::string(name_) + ", dtype=numpy.float32)");
+               std::string(view_.name) + ", dtype=numpy.float32)");
   };
   auto const is_refusal = [](py::error_already_set const& error) {
     for (PyObject* type : {PyExc_BufferError, PyExc_RuntimeError, PyExc_TypeError, PyExc_ValueError}) {
@@ -418,7 +335,7 @@ void Operand::import_capsule(std::optional<std::uintptr_t> stream) {
   try {
     auto const device = object_.attr("__dlpack_device__")();
     auto const [type, id] = device.cast<std::pair<std::int32_t, std::int32_t>>();
-    device_ = {type, id};
+    view_.device = {type, id};
   } catch (py::error_already_set const& error) {
     if (!is_refusal(error)) throw;
     refuse_export(first_line(error));
@@ -427,7 +344,7 @@ void Operand::import_capsule(std::optional<std::uintptr_t> stream) {
   }
 
   py::dict arguments;
-  if (on_cuda()) {
+  if (view_.on_cuda()) {
     stream_ = stream ? *stream : library_stream(object_);
     must_wait_ = !orders_memory_by_streams(object_);
     arguments["stream"] = py::int_(dlpack_stream(stream_));
@@ -446,11 +363,11 @@ void Operand::import_capsule(std::optional<std::uintptr_t> stream) {
     }
   } catch (py::error_already_set const& error) {
     if (!is_refusal(error)) throw;
-    if (!view_ && is_numpy_bfloat16(object_)) {
-      view_ = object_.attr("view")("uint16");
-      object_ = view_;
+    if (!other_ && is_numpy_bfloat16(object_)) {
+      other_ = object_.attr("view")("uint16");
+      object_ = other_;
       import_capsule(stream);
-      dtype_ = {dlpack::kBfloat, 16, 1};
+      view_.dtype = {dlpack::kBfloat, 16, 1};
       return;
     }
     refuse_export(first_line(error));
@@ -460,23 +377,23 @@ void Operand::import_capsule(std::optional<std::uintptr_t> stream) {
   if (PyCapsule_IsValid(capsule.ptr(), "dltensor_versioned")) {
     auto* managed = static_cast<ManagedTensorVersioned*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor_versioned"));
     if (managed->version.major != kMajorVersion) {
-      refuse(std::string(name_) + " comes as DLPack " + std::to_string(managed->version.major) + "." +
+      refuse(std::string(view_.name) + " comes as DLPack " + std::to_string(managed->version.major) + "." +
                  std::to_string(managed->version.minor) + ", and cute_py reads version 1",
              "export it with max_version=(1, 0)");
     }
-    view_exported(managed->tensor);
-    read_only_ = (managed->flags & dlpack::kReadOnly) != 0;
+    look_at_exported(managed->tensor);
+    view_.read_only = (managed->flags & dlpack::kReadOnly) != 0;
     PyCapsule_SetName(capsule.ptr(), "used_dltensor_versioned");
     managed_versioned_ = managed;
   } else if (PyCapsule_IsValid(capsule.ptr(), "dltensor")) {
     auto* managed = static_cast<ManagedTensor*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
-    view_exported(managed->tensor);
-    read_only_ =
+    look_at_exported(managed->tensor);
+    view_.read_only =
         in_module(object_, "jax") || in_module(object_, "jaxlib");  // cannot say so, but must not be written to
     PyCapsule_SetName(capsule.ptr(), "used_dltensor");
     managed_ = managed;
   } else {
-    refuse(std::string(name_) + "'s __dlpack__ returned no DLPack capsule, or one that was used before",
+    refuse(std::string(view_.name) + "'s __dlpack__ returned no DLPack capsule, or one that was used before",
            "return a new capsule from every call");
   }
 }

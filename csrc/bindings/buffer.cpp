@@ -7,8 +7,8 @@
 
 #include <pybind11/stl.h>
 
-#include "bindings/dlpack.hpp"
-#include "problem/errors.hpp"
+#include "base/dlpack.hpp"
+#include "base/errors.hpp"
 #include "runtime/cuda.hpp"
 
 namespace cute_py::bindings {
@@ -77,15 +77,10 @@ std::pair<int, int> Buffer::device() const { return {dlpack::kCuda, device_}; }
 
 py::capsule Buffer::export_capsule(py::object self, py::object max_version) {
   auto& buffer = self.cast<Buffer&>();
-  auto const bits = static_cast<std::uint8_t>(8 * bytes_of(buffer.type_));
-  std::uint8_t const code = buffer.type_ == DType::bf16 ? dlpack::kBfloat
-                            : is_complex(buffer.type_)  ? dlpack::kComplex
-                            : is_integer(buffer.type_)  ? dlpack::kInt
-                                                        : dlpack::kFloat;
   dlpack::Tensor const tensor{buffer.data_,
                               {dlpack::kCuda, buffer.device_},
                               static_cast<std::int32_t>(buffer.shape_.size()),
-                              {code, bits, 1},
+                              dlpack_of(buffer.type_),
                               buffer.shape_.data(),
                               buffer.stride_.data(),
                               0};

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "problem/dtype.hpp"
+#include "base/dtype.hpp"
 
 namespace cute_py::bindings {
 

@@ -1,134 +1,248 @@
 #include "bindings/call.hpp"
 
-#include <string>
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
+#include "base/errors.hpp"
 #include "bindings/arguments.hpp"
-#include "instances/registry.hpp"
-#include "problem/errors.hpp"
+#include "bindings/gil.hpp"
 #include "runtime/host.hpp"
 
 namespace cute_py::bindings {
 namespace {
 
-[[noreturn]] void throw_unsupported(Call const& call, dispatch::Step const& step, Location const& place,
-                                    std::string const& operands) {
-  Problem const& problem = step.problem;
-  std::string text = call.function + ": no kernel called '" + std::string(call.kernel) +
-                     "' takes this problem on the target " + name_of(place.target) + operands;
-  if (step.transposed) {
-    text +=
-        "\n  roles exchanged: C^T = B A^T is computed, so below A is B, M is N, m-major is n-major and the other way "
-        "round";
+// What is asked for, as a text by which it is known again; nothing for what is no such thing.
+std::optional<std::string> text_of_what(PyObject* what) {
+  if (what == nullptr) return std::string();
+  if (PyUnicode_CheckExact(what)) {
+    Py_ssize_t size = 0;
+    char const* const text = PyUnicode_AsUTF8AndSize(what, &size);
+    if (text != nullptr) return std::string(text, static_cast<std::size_t>(size));
+    PyErr_Clear();
+  } else if (PyLong_CheckExact(what)) {
+    return "#" + py::str(what).cast<std::string>();
   }
-  for (auto const& [entry, refused] :
-       dispatch::candidates(problem, place.target, device_of(place), call.kernel, instances::registry())) {
-    text += std::string("\n  ") + entry->traits.name + ": " +
-            dispatch::describe(refused, entry->traits, problem, device_of(place));
-  }
-  if (call.kernel != "auto" && place.target != Target::cpu) {
-    text +=
-        "\n  next: kernel='auto' chooses one that fits; a kernel's name without its suffix lets all of its variants "
-        "run";
-  } else {
-    text += "\n  next: other types or a smaller problem";
-    if (place.target != Target::cpu) text += "; a build with CUTE_PY_KERNELS=full has more variants";
-  }
-  throw UnsupportedProblemError(text);
+  return std::nullopt;
 }
 
-void read_function(Call& call, py::tuple const& function) {
-  call.function = function[0].cast<std::string>();
-  call.layout = text_argument("layout", function[1]);
-  call.factors = text_argument("factors", function[2]);
-  if (!function[3].is_none()) {
-    auto const labels = function[3].cast<py::tuple>();
-    call.labels = Labels{labels[0].cast<std::string>(), labels[1].cast<std::string>(), labels[2].cast<std::string>()};
-  }
+bool is_number(PyObject* object) {
+  if (PyFloat_CheckExact(object) || PyLong_CheckExact(object)) return true;
+  return PyObject_IsInstance(object, hooks().is_number.ptr()) == 1;
 }
 
-void read_options(Call& call, py::handle options) {
-  if (options.is_none()) {
-    call.out = py::none();
-    return;
+std::string name_of_type(char const* argument, PyObject* type) {
+  py::object const name = hooks().type_name(argument, py::handle(type));
+  return std::string(optional_text_argument(argument, name));
+}
+
+Activation activation_of(std::string const& function, py::handle epilogue) {
+  static constexpr char const* kActivations[] = {"none", "relu", "gelu", "gelu_tanh", "silu", "sigmoid"};
+  py::object const given = epilogue.attr("activation");
+  auto const activation = text_argument("activation", given);
+  auto const* const found = std::find(std::begin(kActivations), std::end(kActivations), activation);
+  if (found == std::end(kActivations)) {
+    throw OperandError(function + ": there is no activation '" + std::string(activation) +
+                       "'\n  next: make the Epilogue anew, with one that it takes");
   }
-  auto const values = py::reinterpret_borrow<py::tuple>(options);
-  call.out = values[0];
-  call.compute = optional_text_argument("compute", values[1]);
-  call.out_dtype = optional_text_argument("out_dtype", values[2]);
-  call.conj_a = flag_argument("conj_a", values[3]);
-  call.conj_b = flag_argument("conj_b", values[4]);
-  call.epilogue = values[5];
-  call.batch_invariant = flag_argument("batch_invariant", values[6]);
+  return static_cast<Activation>(found - std::begin(kActivations));
 }
 
 }  // namespace
+
+Hooks& hooks() {
+  static auto* const kept = new Hooks;  // never destroyed: the interpreter may end before
+  return *kept;
+}
 
 int& host_threads() {
   static int threads = runtime::host_processors();
   return threads;
 }
 
-Call make_call(py::tuple const& function, py::handle a, py::handle b, py::handle c, py::handle alpha, py::handle beta,
-               py::handle kernel, py::handle device, py::handle stream, py::handle emulator, py::handle options) {
-  Call call{};
-  read_function(call, function);
-  call.a = a;
-  call.b = b;
-  call.c = c;
-  call.alpha = alpha;
-  call.beta = beta;
-  call.kernel = text_argument("kernel", kernel);
-  call.device = optional_text_argument("device", device);
-  call.stream = stream_argument(stream);
-  call.execution.host_threads = host_threads();
-  call.execution.emulator = emulator_argument(emulator);
-  read_options(call, options);
-  return call;
-}
-
-OwnedCall::OwnedCall(py::tuple const& function, py::handle alpha, py::handle beta, py::handle kernel, py::handle device,
-                     py::handle emulator, py::handle options)
-    : function_(function),
-      alpha_(py::reinterpret_borrow<py::object>(alpha)),
-      beta_(py::reinterpret_borrow<py::object>(beta)),
-      kernel_(py::reinterpret_borrow<py::object>(kernel)),
-      device_(py::reinterpret_borrow<py::object>(device)),
-      emulator_(py::reinterpret_borrow<py::object>(emulator)),
-      options_(py::reinterpret_borrow<py::object>(options)) {}
-
-Call OwnedCall::with(py::handle a, py::handle b, py::handle c) const {
-  return make_call(function_, a, b, c, alpha_, beta_, kernel_, device_, py::none(), emulator_, options_);
-}
-
-std::string OwnedCall::function() const { return function_[0].cast<std::string>(); }
-
-void OwnedCall::forget_out() {
-  if (options_.is_none()) return;
-  py::list values(options_);
-  values[0] = py::none();
-  options_ = py::tuple(values);
-}
-
-int OwnedCall::visit(visitproc visitor, void* argument) const {
-  for (py::object const* kept : {&alpha_, &beta_, &kernel_, &device_, &emulator_, &options_}) {
-    if (!*kept) continue;
-    if (int const stop = visitor(kept->ptr(), argument)) return stop;
+Options::Options(Definition const& definition, Asked const& asked) : kernel(definition.kernel) {
+  if (auto* const x = asked[Arg::alpha]) alpha = number_argument("alpha", x);
+  if (auto* const x = asked[Arg::beta]) beta = number_argument("beta", x);
+  if (auto* const x = asked[Arg::kernel]) kernel = text_argument("kernel", x);
+  if (auto* const x = asked[Arg::device]) {
+    if (PyUnicode_Check(x)) {
+      device = optional_text_argument("device", x);
+    } else if (auto given = device_argument(x); given.invented != nullptr) {
+      invented = std::move(given.invented);
+    } else {
+      device = "cuda:" + std::to_string(given.ordinal);
+    }
   }
-  return 0;
-}
-
-void OwnedCall::clear() {
-  for (py::object* kept : {&alpha_, &beta_, &kernel_, &device_, &emulator_, &options_}) *kept = py::object();
-}
-
-dispatch::Program plan_product(Product const& product, Problem const& problem, Location const& place) {
-  Call const& call = product.call();
-  auto program = dispatch::make_program(problem, place.target, device_of(place), call.kernel, instances::registry());
-  for (dispatch::Step const& step : program.steps) {
-    if (step.entry == nullptr) throw_unsupported(call, step, place, product.operands_text());
+  if (auto* const x = asked[Arg::compute]) compute = name_of_type("compute", x);
+  if (auto* const x = asked[Arg::out_dtype]) out_dtype = name_of_type("out_dtype", x);
+  if (auto* const x = asked[Arg::conj_a]) conj_a = flag_argument("conj_a", x);
+  if (auto* const x = asked[Arg::conj_b]) conj_b = flag_argument("conj_b", x);
+  if (auto* const x = asked[Arg::batch_invariant]) batch_invariant = flag_argument("batch_invariant", x);
+  if (auto* const x = asked[Arg::emulator]) emulator = emulator_argument(x);
+  if (auto* const x = asked[Arg::epilogue]) {
+    require_epilogue(x);
+    py::handle const given = x;
+    activation = activation_of(definition.function.name, given);
+    scale = number_argument("scale", given.attr("scale"), false).value.real();
+    saturate = flag_argument("saturate", given.attr("saturate"));
   }
-  return program;
+}
+
+void Options::apply(Request& request) const {
+  request.alpha = alpha;
+  request.beta = beta;
+  request.kernel = kernel;
+  request.device = device;
+  request.invented = invented;
+  request.compute = compute;
+  request.out_dtype = out_dtype;
+  request.conj_a = conj_a;
+  request.conj_b = conj_b;
+  request.batch_invariant = batch_invariant;
+  request.scale = scale;
+  request.activation = activation;
+  request.saturate = saturate;
+}
+
+Call::Call(Definition const& definition, Asked const& asked, Options const& options)
+    : definition_(definition), options_(options), asked_(asked) {
+  if (definition_.takes_numbers && (is_number(asked_[Arg::a]) || is_number(asked_[Arg::b]))) {
+    py::object const arrays = hooks().with_numbers(
+        definition_.function.name, py::make_tuple(py::handle(asked_[Arg::a]), py::handle(asked_[Arg::b])));
+    for (int i = 0; i < 2; ++i) numbers_[i] = arrays[py::int_(i)];
+    asked_[Arg::a] = numbers_[0].ptr();
+    asked_[Arg::b] = numbers_[1].ptr();
+  }
+  request_.function = &definition_.function;
+  if (auto text = text_of_what(asked_[Arg::what])) {
+    what_ = std::move(*text);
+    request_.what = what_;
+  } else {
+    resolve();
+    what_ = function_.labels->a + "," + function_.labels->b + ">" + function_.labels->d;
+    request_.what = what_;
+  }
+  options_.apply(request_);
+  import_arrays();
+}
+
+void Call::import_arrays() {
+  stream_ = asked_[Arg::stream] != nullptr ? stream_argument(asked_[Arg::stream]) : std::nullopt;
+  a_.emplace("A", asked_[Arg::a], stream_);
+  if (!stream_ && a_->view().on_cuda()) stream_ = a_->stream();
+  b_.emplace("B", asked_[Arg::b], stream_);
+  request_.a = &a_->view();
+  request_.b = &b_->view();
+  auto const import = [&](std::optional<Operand>& operand, View const*& view, char const* name, py::handle object) {
+    if (!object || object.is_none()) return;
+    operand.emplace(name, object, stream_);
+    view = &operand->view();
+  };
+  import(c_, request_.c, "C", asked_[Arg::c]);
+  import(out_, request_.out, "out", asked_[Arg::out]);
+  if (auto* const epilogue = asked_[Arg::epilogue]) {
+    py::object const bias = py::handle(epilogue).attr("bias");
+    py::object const residual = py::handle(epilogue).attr("residual");
+    import(bias_, request_.bias, "bias", bias);
+    import(residual_, request_.residual, "residual", residual);
+  }
+  if (request_.result() != nullptr) {
+    result_ = py::reinterpret_borrow<py::object>(asked_[request_.out != nullptr ? Arg::out : Arg::c]);
+  }
+}
+
+void Call::resolve() {
+  if (!definition_.labels_of || resolved_) return;
+  resolved_ = true;
+  py::handle const what = asked_[Arg::what] != nullptr ? asked_[Arg::what] : Py_None;
+  auto const found = definition_.labels_of(what, py::handle(asked_[Arg::a]), py::handle(asked_[Arg::b]));
+  auto const [name, labels] = found.cast<std::pair<std::string, std::tuple<std::string, std::string, std::string>>>();
+  function_ = definition_.function;
+  function_.name = name;
+  function_.labels = Labels{std::get<0>(labels), std::get<1>(labels), std::get<2>(labels)};
+}
+
+std::shared_ptr<execution::Prepared const> Call::prepare() {
+  execution::Key const key(request_);
+  auto prepared = execution::find_prepared(key);
+  if (prepared == nullptr) {
+    resolve();
+    if (resolved_) request_.function = &function_;
+    prepared = execution::prepare(request_);
+    execution::keep_prepared(key, prepared);
+  }
+  function_ = prepared->function;
+  request_.function = &function_;
+  return prepared;
+}
+
+execution::Outline Call::outline() {
+  resolve();
+  if (resolved_) request_.function = &function_;
+  return execution::make_outline(request_);
+}
+
+bool Call::make_result(execution::Prepared const& prepared) {
+  if (request_.result() != nullptr) return true;
+  Product const& product = prepared.outline.product;
+  py::tuple shape(product.shape.size());
+  for (std::size_t i = 0; i < product.shape.size(); ++i) shape[i] = product.shape[i];
+  result_ = hooks().empty_result(py::handle(asked_[Arg::a]), shape, py::bool_(product.first_fastest),
+                                 py::str(name_of(product.type)));
+  is_new_ = true;
+  out_.emplace("C", result_, stream_);
+  View const& x = out_->view();
+  request_.out = &x;
+  bool as_prepared = x.type() == product.type && !x.read_only && !x.conjugated &&
+                     x.rank == static_cast<int>(product.shape.size()) && x.on_cuda() == request_.a->on_cuda() &&
+                     x.device.id == request_.a->device.id &&
+                     log2_alignment_of(reinterpret_cast<std::uintptr_t>(x.data)) == kMaxLog2Alignment;
+  for (int i = 0; as_prepared && i < x.rank; ++i) {
+    as_prepared = x.shape[i] == product.shape[i] && (x.shape[i] <= 1 || x.stride[i] == product.stride[i]);
+  }
+  return as_prepared;
+}
+
+py::object Call::run(execution::Prepared const& prepared, int host_threads, py::handle workspace) {
+  if (!is_new_) require_apart(request_);
+  Product const& product = prepared.outline.product;
+  if (!product.geometry.is_empty()) {
+    Execution execution;
+    execution.host_threads = host_threads;
+    execution.emulator = options_.emulator;
+    bool const on_gpu = request_.a->on_cuda();
+    if (on_gpu) execution.stream = reinterpret_cast<void*>(*stream_);
+    Operand const* const given = on_gpu ? workspace_of(prepared, workspace) : nullptr;
+    bool wait = false;
+    for (auto const* x : {&a_, &b_, &c_, &out_, &bias_, &residual_, &workspace_}) {
+      wait = wait || (x->has_value() && (*x)->must_wait());
+    }
+    Arguments const arguments = make_arguments(request_, product.geometry.compute);
+    without_gil(execution, [&](Execution const& running) {
+      execution::run(prepared, arguments, running, wait, given != nullptr ? given->view().data : nullptr);
+    });
+  }
+  if (!is_new_) return result_;
+  if (a_->library() == Operand::Library::exchange) return result_;
+  if (a_->library() == Operand::Library::other) result_ = hooks().as_result(py::handle(asked_[Arg::a]), result_);
+  if (definition_.returns_numbers && out_->view().rank == 0) return hooks().as_number(result_);
+  return result_;
+}
+
+// The workspace that the caller gave, if one is needed.
+Operand const* Call::workspace_of(execution::Prepared const& prepared, py::handle given) {
+  if (!given || given.is_none() || prepared.workspace_bytes() == 0) return nullptr;
+  View const& x = workspace_.emplace("workspace", given, stream_).view();
+  bool const dense = x.rank == 1 && x.type() && !x.read_only && (x.stride[0] == 1 || x.shape[0] <= 1);
+  auto const bytes = dense ? bytes_of(*x.type()) * x.shape[0] : 0;
+  bool const aligned = reinterpret_cast<std::uintptr_t>(x.data) % 256 == 0;
+  if (!x.on_cuda() || x.device.id != request_.a->device.id || !dense || !aligned ||
+      bytes < prepared.workspace_bytes()) {
+    throw OperandError(
+        request_.function->name + ": workspace is a dense writable array of one mode on the plan's GPU, of " +
+        std::to_string(prepared.workspace_bytes()) + " bytes or more, aligned to 256\n  " + x.describe());
+  }
+  return &*workspace_;
 }
 
 }  // namespace cute_py::bindings

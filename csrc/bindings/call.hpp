@@ -2,49 +2,109 @@
 
 #include <pybind11/pybind11.h>
 
-#include "bindings/location.hpp"
-#include "bindings/product.hpp"
-#include "dispatch/program.hpp"
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
 
-// From the arguments of Python to a Call.
+#include "bindings/arrays.hpp"
+#include "bindings/asked.hpp"
+#include "execution/pipeline.hpp"
+
+// A call from Python as a Request, and its result as an object of Python.
 namespace cute_py::bindings {
 
-// `function` is (name, layout, factors, labels): what it is called, the strides and the type that it insists on ("" for
-// any), and a letter for each mode of A, B and D (None for a GEMM). `options` is None, or (out, compute, out_dtype,
-// conj_a, conj_b, epilogue, batch_invariant). Texts live as long as the objects.
-Call make_call(py::tuple const& function, py::handle a, py::handle b, py::handle c, py::handle alpha, py::handle beta,
-               py::handle kernel, py::handle device, py::handle stream, py::handle emulator, py::handle options);
-
-// The arguments of a call without its arrays, kept alive.
-class OwnedCall {
- public:
-  OwnedCall(py::tuple const& function, py::handle alpha, py::handle beta, py::handle kernel, py::handle device,
-            py::handle emulator, py::handle options);
-
-  Call with(py::handle a, py::handle b, py::handle c) const;
-  std::string function() const;
-
-  // Lets go of the array that the result went to.
-  void forget_out();
-
-  // For the collector of cycles.
-  int visit(visitproc visitor, void* argument) const;
-  void clear();
-
- private:
-  py::tuple function_;
-  py::object alpha_;
-  py::object beta_;
-  py::object kernel_;
-  py::object device_;
-  py::object emulator_;
-  py::object options_;
+// A function that multiplies.
+struct Definition {
+  Function function;
+  Signature signature;
+  std::string kernel = "auto";  // unless the caller names one
+  py::object labels_of;  // (what, A, B) -> (name for messages, (letters of A, of B, of the result)); null: see function
+  bool takes_numbers = false;    // in the place of A and of B
+  bool returns_numbers = false;  // a new result of NumPy without modes is a scalar
 };
 
-// The steps of a product, or UnsupportedProblemError with the reasons of every candidate.
-dispatch::Program plan_product(Product const& product, Problem const& problem, Location const& location);
+// What Python does for a call.
+struct Hooks {
+  py::object empty_result;  // (like, shape, first_fastest, dtype) -> array
+  py::object as_result;     // (like, array) -> array of the library of `like`
+  py::object as_number;     // (array of no modes) -> a scalar of NumPy, if it is one of its arrays
+  py::object with_numbers;  // (function, (A, B)) -> [A, B], arrays
+  py::object is_number;     // the types of numbers
+  py::object type_name;     // (argument, a type in the words of any library) -> its name
+  py::object explanation;   // (name, facts) -> Explanation
+};
+Hooks& hooks();
 
 // Threads that a call on host arrays may use. Guarded by the GIL.
 int& host_threads();
+
+// The options of a call that are no arrays, read once.
+struct Options {
+  explicit Options(Definition const& definition, Asked const& asked);
+
+  void apply(Request& request) const;
+
+  Scalar alpha{1.0};
+  Scalar beta{0.0};
+  std::string_view kernel;
+  std::string device;
+  std::shared_ptr<DeviceInfo const> invented;
+  std::string compute;
+  std::string out_dtype;
+  bool conj_a = false;
+  bool conj_b = false;
+  bool batch_invariant = false;
+  double scale = 1;
+  Activation activation = Activation::none;
+  bool saturate = false;
+  EmulatorOptions emulator;
+};
+
+// The arrays of a call, imported, with all that was asked of them. Refers to the Definition and to the Asked.
+class Call {
+ public:
+  Call(Definition const& definition, Asked const& asked, Options const& options);
+  Call(Call const&) = delete;
+  Call& operator=(Call const&) = delete;
+
+  Request const& request() const { return request_; }
+
+  // What the call runs: found, or made now. Afterwards the request's labels are known.
+  std::shared_ptr<execution::Prepared const> prepare();
+
+  // What it would run.
+  execution::Outline outline();
+
+  // Makes an array for the result if none was given. True: it is laid out as it was prepared for.
+  bool make_result(execution::Prepared const& prepared);
+
+  // Computes, and returns the result.
+  py::object run(execution::Prepared const& prepared, int host_threads, py::handle workspace = py::handle());
+
+ private:
+  void import_arrays();
+  void resolve();
+  Operand const* workspace_of(execution::Prepared const& prepared, py::handle given);
+
+  Definition const& definition_;
+  Options const& options_;
+  Asked asked_;
+  py::object numbers_[2];  // arrays in the place of numbers
+  Function function_;      // with labels that were looked up
+  std::string what_;
+  std::optional<std::uintptr_t> stream_;
+  std::optional<Operand> a_;
+  std::optional<Operand> b_;
+  std::optional<Operand> c_;
+  std::optional<Operand> out_;
+  std::optional<Operand> bias_;
+  std::optional<Operand> residual_;
+  std::optional<Operand> workspace_;
+  py::object result_;
+  bool is_new_ = false;
+  bool resolved_ = false;
+  Request request_;
+};
 
 }  // namespace cute_py::bindings

@@ -63,9 +63,9 @@ py::object optional_mma(std::optional<TiledMmaRecord> const& r) {
 }
 
 py::object config(std::string const& name) {
-  for (Entry const* entry : instances::registry()) {
-    if (entry->traits.name != name || entry->describe == nullptr) continue;
-    ConfigRecord const r = entry->describe();
+  for (Entry const& entry : instances::registry()) {
+    if (entry.traits.name != name || entry.describe == nullptr) continue;
+    ConfigRecord const r = entry.describe();
     auto const cast = [](SmemLayoutRecord const& l) -> py::object {
       return std::visit([](auto const& held) { return py::object(py::cast(held)); }, l);
     };

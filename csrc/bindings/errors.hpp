@@ -2,7 +2,9 @@
 
 namespace cute_py::bindings {
 
-// Turns the C++ exceptions of problem/errors.hpp into the Python classes of cute_py.errors.
 void register_errors();
+
+// In a handler of a C++ exception: makes it the exception of Python that it stands for.
+void set_python_error() noexcept;
 
 }  // namespace cute_py::bindings

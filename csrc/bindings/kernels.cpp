@@ -11,22 +11,10 @@ namespace {
 
 namespace py = pybind11;
 
-char const* name_of(Isa isa) {
-  switch (isa) {
-    case Isa::baseline:
-      return "baseline";
-    case Isa::avx2:
-      return "avx2";
-    case Isa::avx512:
-      return "avx512";
-  }
-  return "";
-}
-
 py::tuple names_of(DTypeSet set) {
   py::list names;
   for (int i = 0; i < kDTypes; ++i) {
-    if (contains(set, static_cast<DType>(i))) names.append(cute_py::name_of(static_cast<DType>(i)));
+    if (contains(set, static_cast<DType>(i))) names.append(name_of(static_cast<DType>(i)));
   }
   return names;
 }
@@ -37,8 +25,8 @@ py::dict entry_dict(Entry const& entry) {
   d["name"] = t.name;
   d["kernel"] = t.kernel;
   d["layout"] = t.layout;
-  d["target"] = cute_py::name_of(t.target);
-  d["compute"] = cute_py::name_of(t.compute);
+  d["target"] = name_of(t.target);
+  d["compute"] = name_of(t.compute);
   d["factors"] = names_of(t.factors);
   d["results"] = names_of(t.results);
   d["one_type"] = t.one_type;
@@ -60,16 +48,16 @@ py::dict entry_dict(Entry const& entry) {
 
 py::list entries() {
   py::list list;
-  for (Entry const* entry : instances::registry()) list.append(entry_dict(*entry));
+  for (Entry const& entry : instances::registry()) list.append(entry_dict(entry));
   return list;
 }
 
 // Registers of a thread of a GPU kernel on the current GPU; None where there is none.
 py::object registers(std::string const& name) {
   if (runtime::device_count() == 0) return py::none();
-  for (Entry const* entry : instances::registry()) {
-    if (entry->traits.name != name || entry->traits.target != Target::cuda || entry->registers == nullptr) continue;
-    int const count = entry->registers();
+  for (Entry const& entry : instances::registry()) {
+    if (entry.traits.name != name || entry.traits.target != Target::cuda) continue;
+    int const count = entry.registers();
     return count > 0 ? py::object(py::int_(count)) : py::none();
   }
   return py::none();

@@ -1,8 +1,8 @@
 #include "bindings/layout_arguments.hpp"
 
+#include "base/errors.hpp"
 #include "bindings/arguments.hpp"
 #include "layout/text.hpp"
-#include "problem/errors.hpp"
 
 namespace cute_py::bindings {
 namespace {

@@ -6,13 +6,13 @@
 #include <string_view>
 #include <utility>
 
+#include "base/errors.hpp"
 #include "bindings/layout_arguments.hpp"
 #include "bindings/layout_docs.hpp"
 #include "layout/algebra.hpp"
 #include "layout/composer.hpp"
 #include "layout/swizzle.hpp"
 #include "layout/text.hpp"
-#include "problem/errors.hpp"
 
 namespace cute_py::bindings {
 namespace {

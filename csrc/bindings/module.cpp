@@ -3,11 +3,11 @@
 #include "bindings/buffer.hpp"
 #include "bindings/catalogue.hpp"
 #include "bindings/errors.hpp"
-#include "bindings/gemm.hpp"
 #include "bindings/guards.hpp"
 #include "bindings/kernels.hpp"
 #include "bindings/layouts.hpp"
 #include "bindings/plan.hpp"
+#include "bindings/product.hpp"
 #include "bindings/trace.hpp"
 
 PYBIND11_MODULE(_core, module) {
@@ -16,7 +16,7 @@ PYBIND11_MODULE(_core, module) {
   register_errors();
   register_kernels(module);
   register_buffer(module);
-  register_gemm(module);
+  register_product(module);
   register_plan(module);
   register_layouts(module);
   register_catalogue(module);

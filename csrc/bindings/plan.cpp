@@ -1,162 +1,235 @@
 #include "bindings/plan.hpp"
 
-#include <algorithm>
+#include <structmember.h>
+
+#include <array>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "bindings/arguments.hpp"
-#include "bindings/call.hpp"
-#include "bindings/location.hpp"
-#include "bindings/product.hpp"
-#include "bindings/runner.hpp"
-#include "problem/errors.hpp"
-#include "runtime/cuda.hpp"
+#include "base/errors.hpp"
+#include "bindings/explain.hpp"
+#include "bindings/vectorcall.hpp"
 
 namespace cute_py::bindings {
 namespace {
 
-bool same(Modes const& x, Modes const& y) {
-  return x.rank == y.rank && std::equal(x.extent, x.extent + x.rank, y.extent);
-}
-
-// Are two arrays laid out alike, and is the second at least as aligned as a kernel was chosen for?
-bool fits(Array const& planned, Array const& given, Modes const& first, Modes const& second, Modes const& batch) {
-  constexpr std::uintptr_t kAlignment = 16;
-  if (planned.type != given.type) return false;
-  Modes const* const groups[] = {&first, &second, &batch};
-  for (int group = 0; group < 3; ++group) {
-    if (!std::equal(planned.stride[group], planned.stride[group] + groups[group]->rank, given.stride[group]))
-      return false;
+// Is a product the planned one for other arrays, none of them less aligned?
+bool fits(Geometry const& planned, Geometry given) {
+  for (int i = 0; i < kRoles; ++i) {
+    auto const role = static_cast<Role>(i);
+    if (!planned.has(role)) continue;
+    if (given.log2_alignment[role] < planned.log2_alignment[role]) return false;
   }
-  auto const rest = [](Array const& x) { return reinterpret_cast<std::uintptr_t>(x.data) % kAlignment; };
-  return rest(given) == 0 || rest(given) == rest(planned);
+  given.log2_alignment = planned.log2_alignment;
+  return given == planned;
 }
 
-// The same for an array that an epilogue adds, if there is one.
-bool fits_added(Array const& planned, Array const& given, Problem const& p) {
-  if ((planned.data == nullptr) != (given.data == nullptr)) return false;
-  return planned.data == nullptr || fits(planned, given, p.m, p.n, p.l);
-}
-
-class Plan {
+// A product with its options, and what was prepared for arrays like those that it was planned with.
+class HeldPlan {
  public:
-  Plan(py::handle a, py::handle b, py::handle c, OwnedCall call) : call_(std::move(call)) {
-    Call const asked = call_.with(a, b, c);
-    Product product(asked);
-    location_ = choose_location(asked.kernel, asked.device, product);
-    if (location_.staged) {
-      throw OperandError(asked.function + ": a plan does not copy host arrays to a GPU" + product.operands_text() +
+  // `asked` is of the call; the plan keeps what of it is no operand.
+  HeldPlan(py::handle product, Definition const& definition, Asked const& asked)
+      : product_(py::reinterpret_borrow<py::object>(product)), definition_(definition), asked_(asked) {
+    constexpr ArgSet kOfEachCall = args(Arg::a, Arg::b, Arg::c, Arg::out, Arg::stream, Arg::workspace);
+    for (int i = 0; i < kArgs; ++i) {
+      auto const arg = static_cast<Arg>(i);
+      if (contains(kOfEachCall, arg)) {
+        asked_[arg] = nullptr;
+      } else if (asked_[arg] != nullptr) {
+        kept_[static_cast<std::size_t>(i)] = py::reinterpret_borrow<py::object>(asked_[arg]);
+      }
+    }
+    options_.emplace(definition_, asked_);
+    Call call(definition_, asked, *options_);
+    key_.assign(call.request());
+    prepared_ = call.prepare();
+    name_ = call.request().function->name;
+    if (prepared_->outline.staging) {
+      throw OperandError(name_ + ": a plan does not copy host arrays to a GPU" + call.request().operands_text() +
                          "\n  next: plan with arrays on the GPU");
     }
-    product.add_result(py::handle());
-    planned_ = product.problem();
-    program_ = plan_product(product, planned_, location_);
-    call_.forget_out();
-    if (location_.target == Target::cuda) {
-      runtime::DeviceGuard guard(location_.ordinal);
-      prepare(program_, location_);
+    execution::warm_up(*prepared_);
+    facts_ = facts_of(call.request(), prepared_->outline);
+    signature_.function = "Plan";
+    signature_.takes = args(Arg::a, Arg::b, Arg::c, Arg::out, Arg::stream, Arg::workspace);
+    signature_.positions = {Arg::a, Arg::b, Arg::c};
+    signature_.required = 2;
+  }
+
+  // The same product with other arrays. A result is made if none is given.
+  py::object run(PyObject* const* arguments, std::size_t count, PyObject* names) const {
+    if (prepared_ == nullptr) throw OperandError("this plan is being collected");
+    Asked given = read_arguments(signature_, arguments, count, names);
+    for (int i = 0; i < kArgs; ++i) {
+      auto const arg = static_cast<Arg>(i);
+      if (given[arg] == nullptr) given[arg] = asked_[arg];
     }
+    Call call(definition_, given, *options_);
+    if (!(execution::Key(call.request()) == key_)) require_fit(call);
+    if (!call.make_result(*prepared_)) require_fit(call);
+    return call.run(*prepared_, host_threads(), given[Arg::workspace]);
   }
 
-  std::int64_t workspace_bytes() const { return program_.workspace_bytes; }
+  std::int64_t workspace_bytes() const { return prepared_ != nullptr ? prepared_->workspace_bytes() : 0; }
+  std::string const& name() const { return name_; }
+  py::dict const& facts() const { return facts_; }
 
-  // The same problem with other arrays. A result is made if none is given.
-  py::object run(py::handle allocate, py::handle a, py::handle b, py::handle c, py::handle out, py::handle stream,
-                 py::handle workspace) {
-    Call call = call_.with(a, b, c);
-    call.out = out;
-    call.stream = stream_argument(stream);
-    Product product(call);
-    product.add_result(allocate);
-    Problem const& p = product.problem();
-    require_same(product, p);
-    if (p.is_empty()) return product.result();
-    bool const on_gpu = location_.target == Target::cuda;
-    if (on_gpu) call.execution.stream = reinterpret_cast<void*>(*product.stream());
-    std::optional<Operand> const given = on_gpu ? import_workspace(workspace, product) : std::nullopt;
-    without_gil(call.execution, [&](Execution const& execution) {
-      std::optional<runtime::DeviceGuard> guard;
-      if (on_gpu) guard.emplace(location_.ordinal);
-      run_program(program_, pointers_of(p), location_, execution, given ? given->data() : nullptr);
-      if (product.must_wait() || (given && given->must_wait())) runtime::synchronize(execution.stream);
-    });
-    return product.result();
+  int visit(visitproc visit, void* arg) const {
+    Py_VISIT(product_.ptr());
+    Py_VISIT(facts_.ptr());
+    for (py::object const& object : kept_) Py_VISIT(object.ptr());
+    return 0;
   }
 
-  // What it keeps of Python, for the collector of cycles.
-  int visit(visitproc visitor, void* argument) const { return call_.visit(visitor, argument); }
-  void clear() { call_.clear(); }
+  // Afterwards it cannot run any more.
+  void clear() {
+    prepared_ = nullptr;
+    for (py::object& object : kept_) object = py::object();
+    facts_ = py::dict();
+  }
 
  private:
-  void require_same(Product const& product, Problem const& p) const {
-    bool const alike = p.conj_a == planned_.conj_a && p.conj_b == planned_.conj_b && same(p.m, planned_.m) &&
-                       same(p.n, planned_.n) && same(p.k, planned_.k) && same(p.l, planned_.l) &&
-                       fits(planned_.a, p.a, p.m, p.k, p.l) && fits(planned_.b, p.b, p.n, p.k, p.l) &&
-                       fits(planned_.d, p.d, p.m, p.n, p.l) && (!p.reads_c() || fits(planned_.c, p.c, p.m, p.n, p.l)) &&
-                       ((planned_.c.data == planned_.d.data) == (p.c.data == p.d.data) || !p.reads_c()) &&
-                       fits_added(planned_.epilogue.bias, p.epilogue.bias, p) &&
-                       fits_added(planned_.epilogue.residual, p.epilogue.residual, p);
-    bool const on_device = location_.target == Target::cuda
-                               ? product.a().on_cuda() && product.a().device_id() == location_.ordinal
-                               : product.a().on_host();
-    if (alike && on_device) return;
+  void require_fit(Call& call) const {
+    auto const given = call.outline();
+    auto const& location = prepared_->outline.location;
+    bool const there = given.location.target == location.target && given.location.ordinal == location.ordinal;
+    if (there && !given.staging && fits(prepared_->outline.product.geometry, given.product.geometry)) return;
     throw OperandError(
-        call_.function() +
+        name_ +
         ": the arrays are not laid out like those of the plan, less aligned, or conjugate views where those are not" +
-        product.operands_text() + "\n  next: make a plan for these");
+        call.request().operands_text() + "\n  next: make a plan for these");
   }
 
-  // The workspace that the caller gave, if one is needed.
-  std::optional<Operand> import_workspace(py::handle given, Product const& product) const {
-    if (program_.workspace_bytes == 0 || given.is_none()) return std::nullopt;
-    Operand x = Operand::import("workspace", given, product.stream());
-    bool const dense = x.rank() == 1 && x.type() && !x.read_only() && (x.stride(0) == 1 || x.extent(0) <= 1);
-    auto const bytes = dense ? bytes_of(*x.type()) * x.extent(0) : 0;
-    bool const aligned = reinterpret_cast<std::uintptr_t>(x.data()) % 256 == 0;
-    if (!x.on_cuda() || x.device_id() != location_.ordinal || !dense || !aligned || bytes < program_.workspace_bytes) {
-      throw OperandError(call_.function() + ": workspace is a dense writable array of one mode on the plan's GPU, of " +
-                         std::to_string(program_.workspace_bytes) + " bytes or more, aligned to 256\n  " +
-                         x.describe());
-    }
-    return x;
-  }
-
-  OwnedCall call_;
-  Location location_{};
-  Problem planned_;
-  dispatch::Program program_;
+  py::object product_;  // keeps the definition alive
+  Definition const& definition_;
+  Asked asked_;  // the options
+  std::array<py::object, kArgs> kept_;
+  std::optional<Options> options_;
+  Signature signature_;
+  std::string name_;
+  execution::Key key_;
+  std::shared_ptr<execution::Prepared const> prepared_;
+  py::dict facts_;
 };
+
+using PlanObject = Callable<HeldPlan>;
+
+HeldPlan const& held_by(PyObject* object) { return *reinterpret_cast<PlanObject*>(object)->held; }
+
+PyObject* vectorcall(PyObject* self, PyObject* const* arguments, std::size_t flags, PyObject* names) {
+  return guarded(
+      [&] { return held_by(self).run(arguments, static_cast<std::size_t>(PyVectorcall_NARGS(flags)), names); });
+}
+
+PyObject* workspace_bytes(PyObject* self, void*) { return PyLong_FromLongLong(held_by(self).workspace_bytes()); }
+
+PyObject* fact(PyObject* self, void* name) {
+  return guarded([&]() -> py::object { return held_by(self).facts()[static_cast<char const*>(name)]; });
+}
+
+PyObject* explain_method(PyObject* self, PyObject*) {
+  return guarded([&]() -> py::object { return hooks().explanation(held_by(self).name(), held_by(self).facts()); });
+}
+
+PyObject* repr(PyObject* self) {
+  return guarded([&]() -> py::object {
+    std::string text = "<Plan of " + held_by(self).name() + ":";
+    char const* separator = " ";
+    for (py::handle const step : held_by(self).facts()["steps"]) {
+      text += separator + py::str(step["kernel"]).cast<std::string>();
+      separator = " -> ";
+    }
+    return py::str(text + ">");
+  });
+}
+
+PyObject* refuse_copy(PyObject*, PyObject*) {
+  PyErr_SetString(PyExc_TypeError, "a Plan cannot be copied or pickled; next: make another one of the same arguments");
+  return nullptr;
+}
+
+PyTypeObject* plan_type() {
+  static PyTypeObject* const type = [] {
+    static char doc[] =
+        "A product with its kernels chosen and its workspace known. Made by the `plan` of every product.\n"
+        "\n"
+        "Call it as ``plan(A, B, C=None, *, out=None, stream=None, workspace=None)`` with arrays that are laid out "
+        "like "
+        "those that\n"
+        "it was made for: same types, shapes, strides and device, and not less aligned. It runs on the kernels that "
+        "were chosen\n"
+        "then. The result goes to `out`, else to C, else to a new array. C takes part if it did in the plan. On a GPU "
+        "it does not\n"
+        "wait, and what it needs of memory for sums between its steps comes from the stream and goes back to it: so it "
+        "can be\n"
+        "captured in a CUDA graph, if it is given a place for the result. The graph owns that memory then, and does "
+        "not need the\n"
+        "plan any more. Run it once before that, which loads its kernels. One plan may be used by several threads and "
+        "on several\n"
+        "streams at a time.\n"
+        "\n"
+        "`workspace` is, on a GPU, a dense array of one mode with `workspace_bytes` bytes or more, aligned to 256, "
+        "that "
+        "nothing else\n"
+        "uses until the product is done. Without one, it is allocated on the stream for the call. Raises OperandError "
+        "for arrays\n"
+        "that the plan was not made for.\n"
+        "\n"
+        ">>> import cute_py, numpy as np\n"
+        ">>> A, B = np.ones((2, 3), np.float32), np.ones((4, 3), np.float32)\n"
+        ">>> plan = cute_py.gemm.plan(A, B)\n"
+        ">>> plan(2 * A, B)\n"
+        "array([[6., 6., 6., 6.],\n"
+        "       [6., 6., 6., 6.]], dtype=float32)\n";
+    static PyMethodDef methods[] = {{"explain", &explain_method, METH_NOARGS, "Say what the plan does."},
+                                    {"__reduce_ex__", &refuse_copy, METH_O, nullptr},
+                                    {}};
+    static PyMemberDef members[] = {
+        {"__vectorcalloffset__", T_PYSSIZET, offsetof(PlanObject, call), READONLY, nullptr},
+        {"__weaklistoffset__", T_PYSSIZET, offsetof(PlanObject, references), READONLY, nullptr},
+        {}};
+    static PyGetSetDef attributes[] = {
+        {"workspace_bytes", &workspace_bytes, nullptr, "Memory for sums between the steps, in bytes; mostly 0.",
+         nullptr},
+        {"shape", &fact, nullptr, "Of the result.", const_cast<char*>("shape")},
+        {"dtype", &fact, nullptr, "The name of the result's type.", const_cast<char*>("dtype")},
+        {}};
+    static PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void*>(&PyVectorcall_Call)},
+                                  {Py_tp_doc, doc},
+                                  {Py_tp_repr, reinterpret_cast<void*>(&repr)},
+                                  {Py_tp_methods, methods},
+                                  {Py_tp_members, members},
+                                  {Py_tp_getset, attributes},
+                                  {Py_tp_traverse, reinterpret_cast<void*>(&traverse_callable<HeldPlan>)},
+                                  {Py_tp_clear, reinterpret_cast<void*>(&clear_callable<HeldPlan>)},
+                                  {Py_tp_dealloc, reinterpret_cast<void*>(&free_callable<HeldPlan>)},
+                                  {0, nullptr}};
+    static PyType_Spec spec{
+        "cute_py.Plan", sizeof(PlanObject), 0,
+        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+        slots};
+    PyObject* const made = PyType_FromSpec(&spec);
+    if (made == nullptr) throw py::error_already_set();
+    return reinterpret_cast<PyTypeObject*>(made);
+  }();
+  return type;
+}
 
 }  // namespace
 
-// Lets the collector see the arrays of an epilogue, which may refer back to the plan.
-void collect_cycles(PyHeapTypeObject* type) {
-  type->ht_type.tp_flags |= Py_TPFLAGS_HAVE_GC;
-  type->ht_type.tp_traverse = [](PyObject* self, visitproc visit, void* arg) -> int {
-    Py_VISIT(Py_TYPE(self));
-    if (!py::detail::is_holder_constructed(self)) return 0;
-    return py::cast<Plan const&>(py::handle(self)).visit(visit, arg);
-  };
-  type->ht_type.tp_clear = [](PyObject* self) -> int {
-    if (py::detail::is_holder_constructed(self)) py::cast<Plan&>(py::handle(self)).clear();
-    return 0;
-  };
+py::object make_plan(py::handle product, Definition const& definition, Asked const& asked) {
+  auto held = std::make_unique<HeldPlan>(product, definition, asked);
+  auto const plan = py::reinterpret_steal<py::object>(allocate_callable<HeldPlan>(plan_type(), &vectorcall));
+  if (!plan) throw py::error_already_set();
+  reinterpret_cast<PlanObject*>(plan.ptr())->held = held.release();
+  return plan;
 }
 
 void register_plan(py::module_& module) {
-  py::class_<Plan>(module, "Plan", "A product, planned.", py::custom_type_setup(collect_cycles))
-      .def(py::init([](py::tuple const& function, py::handle a, py::handle b, py::handle c, py::handle alpha,
-                       py::handle beta, py::handle kernel, py::handle device, py::handle emulator, py::handle options) {
-             return std::make_unique<Plan>(a, b, c,
-                                           OwnedCall(function, alpha, beta, kernel, device, emulator, options));
-           }),
-           py::arg("function"), py::arg("A"), py::arg("B"), py::arg("C"), py::arg("alpha"), py::arg("beta"),
-           py::arg("kernel"), py::arg("device"), py::arg("emulator"), py::arg("options"))
-      .def_property_readonly("workspace_bytes", &Plan::workspace_bytes)
-      .def("run", &Plan::run, py::arg("allocate"), py::arg("A"), py::arg("B"), py::arg("C"), py::arg("out"),
-           py::arg("stream"), py::arg("workspace"));
+  module.attr("Plan") = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(plan_type()));
 }
 
 }  // namespace cute_py::bindings

@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "bindings/runner.hpp"
+#include "base/errors.hpp"
+#include "bindings/gil.hpp"
 #include "dispatch/select.hpp"
 #include "emulator/cta.hpp"
 #include "emulator/trace.hpp"
 #include "instances/registry.hpp"
-#include "problem/errors.hpp"
 
 namespace cute_py::bindings {
 namespace {
@@ -19,34 +19,32 @@ namespace {
 namespace py = pybind11;
 
 DType type_of(std::string const& name) {
-  for (int i = 0; i < kDTypes; ++i) {
-    if (name == name_of(static_cast<DType>(i))) return static_cast<DType>(i);
+  for (DTypeRow const& row : kDTypeTable) {
+    if (name == row.name) return row.type;
   }
   throw py::key_error(name);
 }
 
-Modes modes_of(std::vector<std::int64_t> const& extents) {
-  Modes modes;
-  modes.rank = static_cast<int>(extents.size());
-  for (std::size_t i = 0; i < extents.size(); ++i) modes.extent[i] = extents[i];
-  return modes;
-}
+using Extents = std::array<std::vector<std::int64_t>, 4>;
 
-// An operand as Python gives it: an address, and the strides of each of its groups in elements.
-Array array_of(py::tuple const& operand, DType type) {
-  Array array;
-  array.data = reinterpret_cast<void*>(operand[0].cast<std::uintptr_t>());
-  array.type = type;
-  auto const groups = operand[1].cast<std::array<std::vector<std::int64_t>, 3>>();
-  for (int group = 0; group < 3; ++group) {
-    for (std::size_t i = 0; i < groups[group].size(); ++i) array.stride[group][i] = groups[group][i];
+// Gives an array to a product, as Python describes it: an address, and the strides of each of its groups in elements.
+void place(Geometry& geometry, Arguments& arguments, Role role, std::string const& type, py::tuple const& operand,
+           std::array<Modes*, 3> const& groups) {
+  auto* const data = reinterpret_cast<void*>(operand[0].cast<std::uintptr_t>());
+  auto const strides = operand[1].cast<std::array<std::vector<std::int64_t>, 3>>();
+  arguments.data[role] = data;
+  geometry.type[role] = type_of(type);
+  geometry.log2_alignment[role] = log2_alignment_of(reinterpret_cast<std::uintptr_t>(data));
+  for (std::size_t group = 0; group < groups.size(); ++group) {
+    for (std::size_t i = 0; i < strides[group].size(); ++i) {
+      (*groups[group])[static_cast<int>(i)].stride[role] = strides[group][i];
+    }
   }
-  return array;
 }
 
 Entry const& find(std::string const& name) {
-  for (Entry const* entry : instances::registry()) {
-    if (entry->traits.name == name && entry->traits.target == Target::emulator) return *entry;
+  for (Entry const& entry : instances::registry()) {
+    if (entry.traits.name == name && entry.traits.target == Target::emulator) return entry;
   }
   throw py::key_error(name);
 }
@@ -57,26 +55,27 @@ py::object trace(std::string const& name, py::tuple const& extents, py::tuple co
                  py::tuple const& c, std::string const& factors, std::string const& result, unsigned spaces,
                  std::size_t limit) {
   Entry const& entry = find(name);
-  auto const groups = extents.cast<std::array<std::vector<std::int64_t>, 4>>();
-  Problem problem;
-  problem.m = modes_of(groups[0]);
-  problem.n = modes_of(groups[1]);
-  problem.k = modes_of(groups[2]);
-  problem.l = modes_of(groups[3]);
-  problem.a = array_of(a, type_of(factors));
-  problem.b = array_of(b, type_of(factors));
-  problem.d = array_of(c, type_of(result));
-  problem.c = problem.d;
-  problem.compute = entry.traits.compute;
-  if (auto const refused = dispatch::refusals(entry.traits, problem, {}); refused != dispatch::kNone) {
-    throw UnsupportedProblemError("trace: " + name + ": " + dispatch::describe(refused, entry.traits, problem, {}));
+  auto const groups = extents.cast<Extents>();
+  Geometry geometry;
+  Modes* const modes[] = {&geometry.m, &geometry.n, &geometry.k, &geometry.l};
+  for (std::size_t group = 0; group < groups.size(); ++group) {
+    for (auto const extent : groups[group]) modes[group]->push_back({extent, {}, false, false});
+  }
+  geometry.compute = entry.traits.compute;
+  Arguments arguments;
+  place(geometry, arguments, Role::a, factors, a, {&geometry.m, &geometry.k, &geometry.l});
+  place(geometry, arguments, Role::b, factors, b, {&geometry.n, &geometry.k, &geometry.l});
+  place(geometry, arguments, Role::d, result, c, {&geometry.m, &geometry.n, &geometry.l});
+  if (auto const refused = dispatch::refusals(entry.traits, geometry, {}); refused != dispatch::kNone) {
+    throw UnsupportedProblemError("trace: " + name + ": " + dispatch::describe(refused, entry.traits, geometry, {}));
   }
 
   emulator::Tracer tracer(spaces, limit);
   Execution execution;
   execution.tracer = &tracer;
   try {
-    without_gil(execution, [&](Execution const& running) { entry.run(problem, running); });
+    auto const launch = entry.prepare(entry.traits.name, geometry);
+    without_gil(execution, [&](Execution const& running) { launch->run(arguments, running); });
   } catch (emulator::KernelError const&) {
     if (!tracer.overflowed()) throw;
     return py::none();

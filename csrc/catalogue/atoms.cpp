@@ -1,5 +1,5 @@
+#include "base/errors.hpp"
 #include "catalogue/reflect.hpp"
-#include "problem/errors.hpp"
 
 namespace cute_py::catalogue {
 namespace {

@@ -12,17 +12,19 @@
 #include <algorithm>
 #include <limits>
 #include <new>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <cutlass/tfloat32.h>
 
+#include "base/parallel.hpp"
+#include "cpu/launch.hpp"
 #include "cpu/micro_kernel.hpp"
 #include "numeric/epilogue.hpp"
 #include "numeric/types.hpp"
-#include "problem/offsets.hpp"
-#include "problem/parallel.hpp"
+#include "problem/entry.hpp"
 
 namespace cute_py::cpu {
 namespace {
@@ -200,13 +202,13 @@ struct Places {
   std::vector<std::int64_t> rows;
   std::vector<std::int64_t> columns;
 
-  void fill(Problem const& p, Array const& array, std::int64_t m, std::int64_t rows_count, std::int64_t n,
+  void fill(Geometry const& g, Role role, std::int64_t m, std::int64_t rows_count, std::int64_t n,
             std::int64_t columns_count) {
-    if (array.data == nullptr) return;
+    if (!g.has(role)) return;
     rows.resize(rows_count);
     columns.resize(columns_count);
-    fill_offsets(p.m, array.stride[0], m, rows_count, rows.data());
-    fill_offsets(p.n, array.stride[1], n, columns_count, columns.data());
+    fill_offsets(g.m, role, m, rows_count, rows.data());
+    fill_offsets(g.n, role, n, columns_count, columns.data());
   }
 };
 
@@ -226,10 +228,12 @@ class Multiplication {
   static constexpr int kParts = kComplex ? 2 : 1;  // real and imaginary part
 
  public:
-  Multiplication(MicroKernel<Scalar> const& micro, Problem const& p, std::int64_t rows, std::int64_t columns)
+  Multiplication(MicroKernel<Scalar> const& micro, Geometry const& g, Arguments const& x, std::int64_t rows,
+                 std::int64_t columns)
       : micro_(micro),
-        p_(p),
-        k_(p.k.size()),
+        g_(g),
+        x_(x),
+        k_(g.k.size()),
         block_m_(std::min(round_up(rows, micro.mr), scaled(kBlockM) / micro.mr * micro.mr)),
         sum_m_(std::min(round_up(rows, micro.mr), scaled(kSumM) / micro.mr * micro.mr)),
         block_n_(std::min(round_up(columns, micro.nr), kBlockN / micro.nr * micro.nr)),
@@ -245,23 +249,25 @@ class Multiplication {
         b_rows_(block_n_),
         a_steps_(block_k_),
         b_steps_(block_k_),
-        alpha_(numeric::scalar<E>(p.alpha)),
-        beta_(numeric::scalar<E>(p.beta)) {
-    bool const one_type = p.d.type == numeric::kDTypeOf<Accumulator> && (!p.reads_c() || p.c.type == p.d.type);
-    stores_plainly_ = !kComplex && one_type && micro.store != nullptr && p.epilogue.is_plain();
+        alpha_(numeric::scalar<E>(x.alpha)),
+        beta_(numeric::scalar<E>(x.beta)),
+        scale_(numeric::scalar<E>(x.scale)) {
+    auto const type = g.type[Role::d];
+    bool const one_type = type == numeric::kDTypeOf<Accumulator> && (!g.reads_c || g.type[Role::c] == type);
+    stores_plainly_ = !kComplex && one_type && micro.store != nullptr && g.is_plain();
   }
 
   void run(std::int64_t l, Range const& m, Range const& n, Execution const& execution) {
     execution_ = &execution;
-    auto const at = [&](Array const& array) {
-      return array.data == nullptr ? nullptr : element(array.data, array.type, offset_of(p_.l, array.stride[2], l));
+    auto const at = [&](Role role) {
+      return g_.has(role) ? element(x_.data[role], g_.type[role], offset_of(g_.l, role, l)) : nullptr;
     };
-    a_ = at(p_.a);
-    b_ = at(p_.b);
-    c_ = at(p_.c);
-    d_ = at(p_.d);
-    bias_ = at(p_.epilogue.bias);
-    residual_ = at(p_.epilogue.residual);
+    a_ = at(Role::a);
+    b_ = at(Role::b);
+    c_ = at(Role::c);
+    d_ = at(Role::d);
+    bias_ = at(Role::bias);
+    residual_ = at(Role::residual);
     for (std::int64_t jb = 0; jb < n.count; jb += block_n_) {
       for (std::int64_t ib = 0; ib < m.count; ib += sum_m_) {
         multiply_blocks({m.first + ib, std::min(sum_m_, m.count - ib)},
@@ -277,10 +283,10 @@ class Multiplication {
 
   // Rows and columns that share their sums: all of K, then the epilogue.
   void multiply_blocks(Range const& m, Range const& n) {
-    d_places_.fill(p_, p_.d, m.first, m.count, n.first, n.count);
-    if (p_.reads_c()) c_places_.fill(p_, p_.c, m.first, m.count, n.first, n.count);
-    bias_places_.fill(p_, p_.epilogue.bias, m.first, m.count, n.first, n.count);
-    residual_places_.fill(p_, p_.epilogue.residual, m.first, m.count, n.first, n.count);
+    d_places_.fill(g_, Role::d, m.first, m.count, n.first, n.count);
+    c_places_.fill(g_, Role::c, m.first, m.count, n.first, n.count);
+    bias_places_.fill(g_, Role::bias, m.first, m.count, n.first, n.count);
+    residual_places_.fill(g_, Role::residual, m.first, m.count, n.first, n.count);
 
     if (k_ == 0) {
       std::fill_n(tile_.data, kParts * micro_.mr * micro_.nr, Scalar(0));
@@ -290,12 +296,12 @@ class Multiplication {
     }
     for (std::int64_t kb = 0; kb < k_; kb += block_k_) {
       auto const kk = std::min(block_k_, k_ - kb);
-      fill_offsets(p_.k, p_.a.stride[1], kb, kk, a_steps_.data());
-      fill_offsets(p_.k, p_.b.stride[1], kb, kk, b_steps_.data());
-      fill_offsets(p_.n, p_.b.stride[0], n.first, n.count, b_rows_.data());
-      Block const block_b{b_, p_.b.type, b_rows_.data(), n.count, b_steps_.data(), kk};
+      fill_offsets(g_.k, Role::a, kb, kk, a_steps_.data());
+      fill_offsets(g_.k, Role::b, kb, kk, b_steps_.data());
+      fill_offsets(g_.n, Role::b, n.first, n.count, b_rows_.data());
+      Block const block_b{b_, g_.type[Role::b], b_rows_.data(), n.count, b_steps_.data(), kk};
       if constexpr (kComplex) {
-        pack_complex<compute>(block_b, micro_.nr, p_.conj_b, packed_b_.data, nullptr);
+        pack_complex<compute>(block_b, micro_.nr, g_.conj_b, packed_b_.data, nullptr);
       } else {
         pack<compute>(block_b, micro_.nr, packed_b_.data);
       }
@@ -306,10 +312,10 @@ class Multiplication {
           unchecked_ = 0;
           execution_->check_interrupt();
         }
-        fill_offsets(p_.m, p_.a.stride[0], m.first + ib, rows, a_rows_.data());
-        Block const block_a{a_, p_.a.type, a_rows_.data(), rows, a_steps_.data(), kk};
+        fill_offsets(g_.m, Role::a, m.first + ib, rows, a_rows_.data());
+        Block const block_a{a_, g_.type[Role::a], a_rows_.data(), rows, a_steps_.data(), kk};
         if constexpr (kComplex) {
-          pack_complex<compute>(block_a, micro_.mr, p_.conj_a, packed_a_.data, packed_a_swapped_.data);
+          pack_complex<compute>(block_a, micro_.mr, g_.conj_a, packed_a_.data, packed_a_swapped_.data);
         } else {
           pack<compute>(block_a, micro_.mr, packed_a_.data);
         }
@@ -356,10 +362,10 @@ class Multiplication {
     auto const rows = std::min<std::int64_t>(micro_.mr, rows_left - i);
     auto const columns = std::min<std::int64_t>(micro_.nr, columns_left - j);
     if constexpr (!kComplex && !std::is_same_v<Scalar, std::uint32_t>) {
-      bool const c_follows = !p_.reads_c() || follow_one_another(&c_places_.rows[i], rows);
+      bool const c_follows = !g_.reads_c || follow_one_another(&c_places_.rows[i], rows);
       if (stores_plainly_ && c_follows && follow_one_another(&d_places_.rows[i], rows)) {
-        auto const* const c = p_.reads_c() ? static_cast<Scalar const*>(c_) + c_places_.rows[i] : nullptr;
-        micro_.store(alpha_, acc, beta_, c, p_.reads_c() ? &c_places_.columns[j] : nullptr,
+        auto const* const c = g_.reads_c ? static_cast<Scalar const*>(c_) + c_places_.rows[i] : nullptr;
+        micro_.store(alpha_, acc, beta_, c, g_.reads_c ? &c_places_.columns[j] : nullptr,
                      static_cast<Scalar*>(d_) + d_places_.rows[i], &d_places_.columns[j], rows, columns);
         return;
       }
@@ -367,7 +373,7 @@ class Multiplication {
     for (std::int64_t jj = 0; jj < columns; ++jj) {
       for (std::int64_t ii = 0; ii < rows; ++ii) {
         E const x = epilogue(accumulated(acc, jj * micro_.mr + ii), i + ii, j + jj);
-        numeric::store_as(d_, p_.d.type, d_places_.rows[i + ii] + d_places_.columns[j + jj], x, p_.epilogue.saturate);
+        numeric::store_as(d_, g_.type[Role::d], d_places_.rows[i + ii] + d_places_.columns[j + jj], x, g_.saturate);
       }
     }
   }
@@ -383,20 +389,21 @@ class Multiplication {
   }
 
   E epilogue(E acc, std::int64_t i, std::int64_t j) const {
-    auto const load = [&](void const* data, Array const& array, Places const& places) {
-      return numeric::load_as<E>(data, array.type, places.rows[i] + places.columns[j]);
+    auto const load = [&](void const* data, Role role, Places const& places) {
+      return numeric::load_as<E>(data, g_.type[role], places.rows[i] + places.columns[j]);
     };
-    E x = p_.reads_c() ? numeric::axpby<E>(alpha_, acc, beta_, load(c_, p_.c, c_places_)) : alpha_ * acc;
-    if (p_.epilogue.is_plain()) return x;
-    if (bias_ != nullptr) x = x + load(bias_, p_.epilogue.bias, bias_places_);
-    x = numeric::activate(p_.epilogue.activation, x);
-    if (p_.epilogue.scale != 1) x = x * numeric::scalar<E>(p_.epilogue.scale);
-    if (residual_ != nullptr) x = x + load(residual_, p_.epilogue.residual, residual_places_);
+    E x = g_.reads_c ? numeric::axpby<E>(alpha_, acc, beta_, load(c_, Role::c, c_places_)) : alpha_ * acc;
+    if (g_.is_plain()) return x;
+    if (g_.has_bias) x = x + load(bias_, Role::bias, bias_places_);
+    x = numeric::activate(g_.activation, x);
+    if (g_.scales) x = x * scale_;
+    if (g_.has_residual) x = x + load(residual_, Role::residual, residual_places_);
     return x;
   }
 
   MicroKernel<Scalar> const micro_;
-  Problem const& p_;
+  Geometry const& g_;
+  Arguments const& x_;
   std::int64_t const k_;
   std::int64_t const block_m_;
   std::int64_t const sum_m_;
@@ -415,6 +422,7 @@ class Multiplication {
   std::vector<std::int64_t> b_steps_;
   E const alpha_;
   E const beta_;
+  E const scale_;
   bool stores_plainly_ = false;
   Execution const* execution_ = nullptr;
   std::int64_t unchecked_ = 0;  // multiply-adds since somebody was asked whether to stop
@@ -453,17 +461,17 @@ std::pair<std::int64_t, std::int64_t> cut(std::int64_t threads, std::int64_t til
 
 // Cuts the batch, and if that is not enough each result, into parts for the threads.
 template <Compute compute, Isa isa>
-int run(Problem const& p, Execution const& execution) {
+int run(Geometry const& g, Arguments const& x, Execution const& execution) {
   using Scalar = typename Arithmetic<compute>::Scalar;
-  if (p.is_empty()) return 0;
+  if (g.is_empty()) return 0;
   auto const micro = micro_kernel<Scalar, isa>();
-  auto const m = p.m.size();
-  auto const n = p.n.size();
-  auto const l = p.l.size();
+  auto const m = g.m.size();
+  auto const n = g.n.size();
+  auto const l = g.l.size();
   auto const tiles_m = ceil_div(m, micro.mr);
   auto const tiles_n = ceil_div(n, micro.nr);
   double const product_work =
-      static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(std::max<std::int64_t>(p.k.size(), 1));
+      static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(std::max<std::int64_t>(g.k.size(), 1));
   double const work = product_work * static_cast<double>(l);
   auto const threads = static_cast<std::int64_t>(
       std::clamp(work / kWorkPerThread, 1.0, static_cast<double>(std::max(execution.host_threads, 1))));
@@ -478,7 +486,7 @@ int run(Problem const& p, Execution const& execution) {
   auto const parts = parts_m * parts_n * l;
   auto const workers = std::min(threads, parts);
   parallel_for(static_cast<int>(threads), workers, [&](std::int64_t worker) {
-    Multiplication<compute> multiplication(micro, p, std::min(part_m, m), std::min(part_n, n));
+    Multiplication<compute> multiplication(micro, g, x, std::min(part_m, m), std::min(part_n, n));
     for (auto part = parts * worker / workers; part < parts * (worker + 1) / workers; ++part) {
       auto const first_m = part % parts_m * part_m;
       auto const first_n = part / parts_m % parts_n * part_n;
@@ -491,10 +499,18 @@ int run(Problem const& p, Execution const& execution) {
 }
 
 template <Compute compute, Isa isa>
-constexpr Entry entry(char const* name) {
+std::unique_ptr<Launch> prepare(char const*, Geometry const& geometry) {
+  return std::make_unique<HostLaunch<&run<compute, isa>>>(geometry);
+}
+
+constexpr char const* kLetters[kComputes] = {"f32", "tf32", "f64", "c64", "c128", "i32"};
+
+template <Isa isa, Compute compute>
+Entry entry() {
   constexpr auto kTile = register_tile(isa);
+  static std::string const name = std::string("cpu_") + name_of(isa) + "_" + kLetters[static_cast<int>(compute)];
   Traits traits{};
-  traits.name = name;
+  traits.name = name.c_str();
   traits.kernel = "cpu";
   traits.layout = "any";
   traits.target = Target::cpu;
@@ -514,30 +530,23 @@ constexpr Entry entry(char const* name) {
   traits.alignment_bytes = 1;
   traits.element_alignment = 1;
   traits.isa = isa;
-  return {traits, &run<compute, isa>, nullptr, nullptr};
+  return {traits, &prepare<compute, isa>, nullptr, nullptr};
+}
+
+template <Isa isa, int... compute>
+void add(std::vector<Entry>& entries, std::integer_sequence<int, compute...>) {
+  (entries.push_back(entry<isa, static_cast<Compute>(compute)>()), ...);
 }
 
 }  // namespace
-}  // namespace cute_py::cpu
 
-namespace cute_py::instances {
-
-#define CUTE_PY_CPU_ENTRY(isa, type)           \
-  extern Entry const cpu_##isa##_##type##_cpu; \
-  Entry const cpu_##isa##_##type##_cpu = cpu::entry<Compute::type, Isa::isa>("cpu_" #isa "_" #type);
-
-#define CUTE_PY_CPU_ENTRIES(isa) \
-  CUTE_PY_CPU_ENTRY(isa, f32)    \
-  CUTE_PY_CPU_ENTRY(isa, tf32)   \
-  CUTE_PY_CPU_ENTRY(isa, f64)    \
-  CUTE_PY_CPU_ENTRY(isa, c64)    \
-  CUTE_PY_CPU_ENTRY(isa, c128)   \
-  CUTE_PY_CPU_ENTRY(isa, i32)
-
-CUTE_PY_CPU_ENTRIES(baseline)
+void add_engine(std::vector<Entry>& entries) {
+  constexpr auto kEach = std::make_integer_sequence<int, kComputes>();
+  add<Isa::baseline>(entries, kEach);
 #ifdef __x86_64__
-CUTE_PY_CPU_ENTRIES(avx2)
-CUTE_PY_CPU_ENTRIES(avx512)
+  add<Isa::avx2>(entries, kEach);
+  add<Isa::avx512>(entries, kEach);
 #endif
+}
 
-}  // namespace cute_py::instances
+}  // namespace cute_py::cpu

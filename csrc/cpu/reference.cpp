@@ -4,27 +4,20 @@
 //
 // Requires:  any extents, any modes, any strides, every type that fits the compute type
 // Numerics:  product and sum rounded separately, k ascending
+#include <vector>
+
 #include <cutlass/tfloat32.h>
 
+#include "cpu/launch.hpp"
 #include "numeric/epilogue.hpp"
 #include "numeric/types.hpp"
 #include "problem/entry.hpp"
-#include "problem/offsets.hpp"
 
 namespace cute_py::cpu {
 namespace {
 
 // So many steps of k take a moment that nobody notices.
 constexpr std::int64_t kStepsUnchecked = 1 << 16;
-
-// The element of an array (first,second,L) as a T.
-template <class T>
-T at(Array const& array, Modes const& first, std::int64_t i, Modes const& second, std::int64_t j, Modes const& batch,
-     std::int64_t l) {
-  return numeric::load_as<T>(array.data, array.type,
-                             offset_of(first, array.stride[0], i) + offset_of(second, array.stride[1], j) +
-                                 offset_of(batch, array.stride[2], l));
-}
 
 template <Compute compute, class T>
 T factor(T const& x, bool conjugate) {
@@ -38,36 +31,45 @@ T factor(T const& x, bool conjugate) {
 }
 
 template <Compute compute, class T>
-int run(Problem const& p, Execution const& execution) {
+int run(Geometry const& g, Arguments const& x, Execution const& execution) {
   using E = numeric::EpilogueType<T>;
-  E const alpha = numeric::scalar<E>(p.alpha);
-  E const beta = numeric::scalar<E>(p.beta);
-  auto const extent_k = p.k.size();
-  for (std::int64_t l = 0; l < p.l.size(); ++l) {
-    for (std::int64_t n = 0; n < p.n.size(); ++n) {
-      for (std::int64_t m = 0; m < p.m.size(); ++m) {
+  E const alpha = numeric::scalar<E>(x.alpha);
+  E const beta = numeric::scalar<E>(x.beta);
+  auto const extent_k = g.multiplies ? g.k.size() : 0;
+  for (std::int64_t l = 0; l < g.l.size(); ++l) {
+    for (std::int64_t n = 0; n < g.n.size(); ++n) {
+      for (std::int64_t m = 0; m < g.m.size(); ++m) {
+        // Where this row, column and product of the batch are in an array.
+        auto const at = [&](Role role) {
+          return offset_of(g.m, role, m) + offset_of(g.n, role, n) + offset_of(g.l, role, l);
+        };
+        auto const at_a = at(Role::a);
+        auto const at_b = at(Role::b);
         T sum(0);
         execution.check_interrupt();
         for (std::int64_t k = 0; k < extent_k; ++k) {
           if (k % kStepsUnchecked == kStepsUnchecked - 1) execution.check_interrupt();
-          sum = sum + factor<compute>(at<T>(p.a, p.m, m, p.k, k, p.l, l), p.conj_a) *
-                          factor<compute>(at<T>(p.b, p.n, n, p.k, k, p.l, l), p.conj_b);
+          auto const a = numeric::load_as<T>(x.data[Role::a], g.type[Role::a], at_a + offset_of(g.k, Role::a, k));
+          auto const b = numeric::load_as<T>(x.data[Role::b], g.type[Role::b], at_b + offset_of(g.k, Role::b, k));
+          sum = sum + factor<compute>(a, g.conj_a) * factor<compute>(b, g.conj_b);
         }
-        auto const load = [&](Array const& array) { return at<E>(array, p.m, m, p.n, n, p.l, l); };
-        E x = alpha * numeric::convert<E>(sum);
-        if (p.reads_c()) x = x + beta * load(p.c);
-        if (p.epilogue.bias.data != nullptr) x = x + load(p.epilogue.bias);
-        x = numeric::activate(p.epilogue.activation, x);
-        x = x * numeric::scalar<E>(p.epilogue.scale);
-        if (p.epilogue.residual.data != nullptr) x = x + load(p.epilogue.residual);
-        numeric::store_as(
-            p.d.data, p.d.type,
-            offset_of(p.m, p.d.stride[0], m) + offset_of(p.n, p.d.stride[1], n) + offset_of(p.l, p.d.stride[2], l), x,
-            p.epilogue.saturate);
+        auto const load = [&](Role role) { return numeric::load_as<E>(x.data[role], g.type[role], at(role)); };
+        E result = alpha * numeric::convert<E>(sum);
+        if (g.reads_c) result = result + beta * load(Role::c);
+        if (g.has_bias) result = result + load(Role::bias);
+        result = numeric::activate(g.activation, result);
+        result = result * numeric::scalar<E>(x.scale);
+        if (g.has_residual) result = result + load(Role::residual);
+        numeric::store_as(x.data[Role::d], g.type[Role::d], at(Role::d), result, g.saturate);
       }
     }
   }
   return 0;
+}
+
+template <Compute compute, class T>
+std::unique_ptr<Launch> prepare(char const*, Geometry const& geometry) {
+  return std::make_unique<HostLaunch<&run<compute, T>>>(geometry);
 }
 
 template <Compute compute, class T>
@@ -90,26 +92,18 @@ constexpr Entry entry(char const* name) {
   traits.predicated = true;
   traits.alignment_bytes = 1;
   traits.element_alignment = 1;
-  return {traits, &run<compute, T>, nullptr, nullptr};
+  return {traits, &prepare<compute, T>, nullptr, nullptr};
 }
 
 }  // namespace
+
+void add_reference(std::vector<Entry>& entries) {
+  entries.push_back(entry<Compute::f32, float>("reference_f32"));
+  entries.push_back(entry<Compute::tf32, float>("reference_tf32"));
+  entries.push_back(entry<Compute::f64, double>("reference_f64"));
+  entries.push_back(entry<Compute::c64, numeric::complex64>("reference_c64"));
+  entries.push_back(entry<Compute::c128, numeric::complex128>("reference_c128"));
+  entries.push_back(entry<Compute::i32, std::int32_t>("reference_i32"));
+}
+
 }  // namespace cute_py::cpu
-
-namespace cute_py::instances {
-
-extern Entry const reference_f32_cpu;
-extern Entry const reference_tf32_cpu;
-extern Entry const reference_f64_cpu;
-extern Entry const reference_c64_cpu;
-extern Entry const reference_c128_cpu;
-extern Entry const reference_i32_cpu;
-
-Entry const reference_f32_cpu = cpu::entry<Compute::f32, float>("reference_f32");
-Entry const reference_tf32_cpu = cpu::entry<Compute::tf32, float>("reference_tf32");
-Entry const reference_f64_cpu = cpu::entry<Compute::f64, double>("reference_f64");
-Entry const reference_c64_cpu = cpu::entry<Compute::c64, numeric::complex64>("reference_c64");
-Entry const reference_c128_cpu = cpu::entry<Compute::c128, numeric::complex128>("reference_c128");
-Entry const reference_i32_cpu = cpu::entry<Compute::i32, std::int32_t>("reference_i32");
-
-}  // namespace cute_py::instances

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <iterator>
 #include <utility>
 
 #include "dispatch/fold.hpp"
@@ -10,9 +9,8 @@
 namespace cute_py::dispatch {
 namespace {
 
-// Of the workspace: as aligned as any kernel wants, and where a step pretends it to be while it is chosen.
+// Of what the workspace is cut into: as aligned as any kernel wants.
 constexpr std::int64_t kAlignment = 256;
-void* const kSomewhere = reinterpret_cast<void*>(std::intptr_t{1} << 20);
 
 // A part of K has at least so many tiles, and a device so many CTAs on each multiprocessor.
 constexpr std::int64_t kTilesOfPart = 8;
@@ -21,47 +19,28 @@ constexpr std::int64_t kMostParts = 64;
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-// The type of a sum on its way from step to step.
-DType type_of_sums(Compute compute) {
-  switch (compute) {
-    case Compute::f32:
-    case Compute::tf32:
-      return DType::f32;
-    case Compute::f64:
-      return DType::f64;
-    case Compute::c64:
-      return DType::c64;
-    case Compute::c128:
-      return DType::c128;
-    case Compute::i32:
-      break;
-  }
-  return DType::i32;
-}
-
 // Sums can be factors of another product, those of int8 cannot.
 bool sums_are_factors(Compute compute) { return compute != Compute::i32; }
 
 Compute exact(Compute compute) { return compute == Compute::tf32 ? Compute::f32 : compute; }
 
-void clear_strides(Array& array) {
-  for (auto& strides : array.stride) std::fill(std::begin(strides), std::end(strides), 0);
-}
-
-Array number_one(DType type) {
-  Array one;
-  one.data = kSomewhere;
-  one.type = type;
-  clear_strides(one);
-  return one;
-}
-
 Place place_of_one(DType type) { return {Source::one, kBytesOfOne * static_cast<int>(type)}; }
 
-// Appends a mode to a group, with no strides yet; returns its place.
-int append(Modes& modes, std::int64_t extent) {
-  modes.extent[modes.rank] = extent;
-  return modes.rank++;
+// An array in the workspace, or a number one.
+void set_array(Geometry& g, Role role, DType type) {
+  g.type[role] = type;
+  g.log2_alignment[role] = kMaxLog2Alignment;
+}
+
+void clear_strides(Geometry& g, Role role) {
+  for_each_group(g, [&](Modes& modes) {
+    for (Mode& mode : modes) mode.stride[role] = 0;
+  });
+}
+
+// How aligned an array is so many bytes further on.
+std::uint8_t log2_alignment_at(Geometry const& g, Role role, std::int64_t bytes) {
+  return std::min(g.log2_alignment[role], log2_alignment_of(static_cast<std::uintptr_t>(bytes)));
 }
 
 class Planner {
@@ -69,25 +48,24 @@ class Planner {
   Planner(Target target, DeviceInfo const& device, std::string_view name, Registry const& registry)
       : target_(target), device_(device), name_(name), registry_(registry) {}
 
-  Program run(Problem const& problem) {
-    Problem p = problem;
-    std::array<Place, 6> places;
-    constexpr Source kOwn[] = {Source::a, Source::b, Source::c, Source::d, Source::bias, Source::residual};
-    for (int i = 0; i < 6; ++i) places[i] = {kOwn[i], 0};
-    if (p.alpha != 0.0 && p.k.size() != 0 && sums_are_factors(p.compute)) {
-      sum_first(p, true, places[0], "sum A over its own indices");
-      sum_first(p, false, places[1], "sum B over its own indices");
+  Program run(Geometry geometry) {
+    PerRole<Place> places;
+    for (int i = 0; i < kRoles; ++i) places[static_cast<Role>(i)] = {static_cast<Source>(i), 0};
+    if (geometry.multiplies && sums_are_factors(geometry.compute)) {
+      sum_first(geometry, Role::a, places[Role::a]);
+      sum_first(geometry, Role::b, places[Role::b]);
     }
-    Step whole = choose("multiply", p, places, name_);
-    if (!split(p, whole, places)) program_.steps.push_back(whole);
+    Step whole = choose(Purpose::multiply, geometry, places, name_);
+    whole.takes_scalars = true;
+    if (!split(geometry, whole, places)) program_.steps.push_back(std::move(whole));
     return std::move(program_);
   }
 
  private:
-  Step choose(char const* what, Problem const& p, std::array<Place, 6> const& places, std::string_view name) const {
-    Choice const choice = select(p, target_, device_, name, registry_);
-    Step step{what, choice.problem, choice.transposed, places, choice.entry};
-    if (choice.transposed) std::swap(step.places[0], step.places[1]);
+  Step choose(Purpose purpose, Geometry const& g, PerRole<Place> const& places, std::string_view name) const {
+    Choice choice = select(g, target_, device_, name, registry_);
+    Step step{purpose, std::move(choice.geometry), choice.transposed, places, false, choice.entry};
+    if (choice.transposed) std::swap(step.places[Role::a], step.places[Role::b]);
     return step;
   }
 
@@ -97,94 +75,85 @@ class Planner {
     return place;
   }
 
-  // A, or B, is summed over the modes of K that it has alone. If the problem is batch_invariant, the extents of the
+  // A, or B, is summed over the modes of K that it has alone. If the product is batch_invariant, the extents of the
   // other groups have no say in it.
-  void sum_first(Problem& p, bool is_a, Place& place, char const* what) {
-    Array& x = is_a ? p.a : p.b;
-    Array const& other = is_a ? p.b : p.a;
-    Modes const& mn = is_a ? p.m : p.n;
-    auto const own = is_a ? p.own_a : p.own_b;
-    auto const is_own = [own](int mode) { return (own >> mode & 1u) != 0; };
+  void sum_first(Geometry& g, Role x, Place& place) {
+    bool const is_a = x == Role::a;
+    Modes& mn = is_a ? g.m : g.n;
+    auto const is_own = [is_a](Mode const& mode) { return is_a ? mode.only_in_a : mode.only_in_b; };
     std::int64_t lone = 1;
-    std::int64_t others = (is_a ? p.n : p.m).size();  // how often each element of x would be multiplied
-    for (int i = 0; i < p.k.rank; ++i) {
-      if (is_own(i)) {
-        lone *= p.k.extent[i];
-      } else if (x.stride[1][i] == 0) {
-        others *= p.k.extent[i];
+    std::int64_t others = (is_a ? g.n : g.m).size();  // how often each element of x would be multiplied
+    for (Mode const& mode : g.k) {
+      if (is_own(mode)) {
+        lone *= mode.extent;
+      } else if (mode.stride[x] == 0) {
+        others *= mode.extent;
       }
     }
-    if (lone < 2 || (others < 2 && !p.batch_invariant)) return;
-    if (mn.rank + p.k.rank + p.l.rank > kMaxModes) return;
+    if (lone < 2 || (others < 2 && !g.batch_invariant)) return;
+    if (mn.rank() + g.k.rank() + g.l.rank() > kMaxModes) return;
 
     // M: all that stays of x; K: what is summed over.
-    Problem s;
-    s.compute = exact(p.compute);
-    s.batch_invariant = p.batch_invariant;
-    s.a = x;
-    s.b = number_one(x.type);
-    clear_strides(s.a);
-    s.d = number_one(type_of_sums(p.compute));
-    Array sums = number_one(s.d.type);
-    std::int64_t stride = 1;
-    auto const keep = [&](std::int64_t extent, std::int64_t stride_x, int group, int at) {
-      int const i = append(s.m, extent);
-      s.a.stride[0][i] = stride_x;
-      s.d.stride[0][i] = stride_x == 0 ? 0 : stride;
-      sums.stride[group][at] = stride_x == 0 ? 0 : stride;
-      if (stride_x == 0) {
-        --s.m.rank;  // repeated before, repeated after
-      } else {
-        stride *= extent;
-      }
+    Geometry s;
+    s.compute = exact(g.compute);
+    s.batch_invariant = g.batch_invariant;
+    set_array(s, Role::a, g.type[x]);
+    s.log2_alignment[Role::a] = g.log2_alignment[x];
+    set_array(s, Role::b, g.type[x]);
+    set_array(s, Role::d, type_of_sums(g.compute));
+    std::int64_t elements = 1;
+    auto const keep = [&](Mode& mode) {
+      if (mode.stride[x] == 0) return;  // repeated before, repeated after
+      Mode kept{mode.extent, {}, false, false};
+      kept.stride[Role::a] = mode.stride[x];
+      kept.stride[Role::d] = elements;
+      s.m.push_back(kept);
+      mode.stride[x] = elements;
+      elements *= mode.extent;
     };
-    for (int i = 0; i < mn.rank; ++i) keep(mn.extent[i], x.stride[0][i], 0, i);
-    Modes kept;
-    Array kept_other = other;
-    std::uint32_t own_other = 0;
-    for (int i = 0; i < p.k.rank; ++i) {
-      if (is_own(i)) {
-        int const at = append(s.k, p.k.extent[i]);
-        s.a.stride[1][at] = x.stride[1][i];
+    for (Mode& mode : mn) keep(mode);
+    Modes left;
+    for (Mode& mode : g.k) {
+      if (is_own(mode)) {
+        Mode summed{mode.extent, {}, false, false};
+        summed.stride[Role::a] = mode.stride[x];
+        s.k.push_back(summed);
       } else {
-        int const at = append(kept, p.k.extent[i]);
-        kept_other.stride[1][at] = other.stride[1][i];
-        own_other |= ((is_a ? p.own_b : p.own_a) >> i & 1u) << at;
-        keep(p.k.extent[i], x.stride[1][i], 1, at);
+        keep(mode);
+        left.push_back(mode);
       }
     }
-    for (int i = 0; i < p.l.rank; ++i) keep(p.l.extent[i], x.stride[2][i], 2, i);
-    s.c = s.d;
+    for (Mode& mode : g.l) keep(mode);
+    g.k = std::move(left);
+    set_array(g, x, s.type[Role::d]);
 
-    Place const result = reserve(stride, s.d.type);
-    std::array<Place, 6> const places = {place, place_of_one(s.b.type), result, result, Place{}, Place{}};
-    program_.steps.push_back(choose(what, s, places, "auto"));
-    p.k = kept;
-    p.own_a = is_a ? 0 : own_other;
-    p.own_b = is_a ? own_other : 0;
-    x = sums;
-    (is_a ? p.b : p.a) = kept_other;
+    Place const result = reserve(elements, g.type[x]);
+    PerRole<Place> places;
+    places[Role::a] = place;
+    places[Role::b] = place_of_one(s.type[Role::b]);
+    places[Role::d] = result;
+    program_.steps.push_back(choose(is_a ? Purpose::sum_a : Purpose::sum_b, s, places, "auto"));
     place = result;
   }
 
-  // Parts of K, if the whole has too few tiles. `p` is the problem of the step `whole`.
-  bool split(Problem const& given, Step const& whole, std::array<Place, 6> const& places) {
+  // Parts of K, if the whole has too few tiles. `given` is the product of the step `whole`.
+  bool split(Geometry const& given, Step const& whole, PerRole<Place> const& places) {
     if (whole.entry == nullptr || name_ != "auto" || target_ == Target::cpu || device_.multiprocessors == 0)
       return false;
-    if (given.batch_invariant || !sums_are_factors(given.compute) || whole.problem.alpha == 0.0) return false;
+    if (given.batch_invariant || !sums_are_factors(given.compute) || !whole.geometry.multiplies) return false;
     Traits const& t = whole.entry->traits;
-    Problem p = whole.problem;  // folded, and as the kernel will see it
-    auto const tiles = ceil_div(p.m.size(), t.tile[0]) * ceil_div(p.n.size(), t.tile[1]) * p.l.size();
-    auto const k_tiles = ceil_div(p.k.size(), t.tile[2]);
+    Geometry const& g = whole.geometry;  // folded, and as the kernel will see it
+    auto const tiles = ceil_div(g.m.size(), t.tile[0]) * ceil_div(g.n.size(), t.tile[1]) * g.l.size();
+    auto const k_tiles = ceil_div(g.k.size(), t.tile[2]);
     auto const room = device_.multiprocessors * kCtasPerMultiprocessor;
     auto const wanted = std::min({room / std::max<std::int64_t>(tiles, 1), k_tiles / kTilesOfPart, kMostParts});
-    if (wanted < 2 || p.k.rank == 0 || p.l.rank + 1 > kMaxKernelModes) return false;
-    if (p.m.rank + p.n.rank + p.l.rank > kMaxKernelModes) return false;
+    if (wanted < 2 || g.k.rank() == 0 || g.l.rank() + 1 > kMaxKernelModes) return false;
+    if (g.m.rank() + g.n.rank() + g.l.rank() > kMaxKernelModes) return false;
 
     // The last mode of K is cut in equal parts, and a shorter one if there is a rest. In a K of one mode, parts are
     // whole tiles.
-    int const last = p.k.rank - 1;
-    auto const extent = p.k.extent[last];
+    int const last = g.k.rank() - 1;
+    auto const extent = g.k[last].extent;
     auto length = ceil_div(extent, wanted);
     if (last == 0) length = ceil_div(length, t.tile[2]) * t.tile[2];
     auto const parts = extent / length;
@@ -192,81 +161,74 @@ class Planner {
     if (parts < 2) return false;
     auto const slots = parts + (rest > 0 ? 1 : 0);
 
-    Problem part = p;
-    part.k.extent[last] = length;
-    part.alpha = 1;
-    part.beta = 0;
-    part.epilogue = {};
-    part.d = number_one(type_of_sums(p.compute));
-    std::int64_t stride = 1;
-    Modes* const groups[] = {&part.m, &part.n, &part.l};
-    for (int group = 0; group < 3; ++group) {
-      for (int i = 0; i < groups[group]->rank; ++i) {
-        part.d.stride[group][i] = stride;
-        stride *= groups[group]->extent[i];
+    Geometry part = g;
+    part.k[last].extent = length;
+    part.reads_c = part.c_is_d = part.has_bias = part.has_residual = part.scales = part.saturate = false;
+    part.activation = Activation::none;
+    set_array(part, Role::d, type_of_sums(g.compute));
+    for (Role const role : {Role::c, Role::bias, Role::residual}) clear_strides(part, role);
+    std::int64_t slot = 1;  // elements of the sums of one part
+    for (Modes* modes : {&part.m, &part.n, &part.l}) {
+      for (Mode& mode : *modes) {
+        mode.stride[Role::d] = slot;
+        slot *= mode.extent;
       }
     }
-    auto const slot = stride;
-    part.c = part.d;
-    Place const sums = reserve(slot * slots, part.d.type);
-    std::array<Place, 6> part_places = {whole.places[0], whole.places[1], sums, sums, Place{}, Place{}};
-    auto const at_rest = [&](Array const& x) { return parts * length * x.stride[1][last] * bytes_of(x.type); };
+    Place const sums = reserve(slot * slots, part.type[Role::d]);
+    PerRole<Place> part_places;
+    part_places[Role::a] = whole.places[Role::a];
+    part_places[Role::b] = whole.places[Role::b];
+    part_places[Role::d] = sums;
 
-    Problem remainder = part;
-    int const mode = append(part.l, parts);
-    part.a.stride[2][mode] = part.a.stride[1][last] * length;
-    part.b.stride[2][mode] = part.b.stride[1][last] * length;
-    part.d.stride[2][mode] = slot;
-    part.c = part.d;
-    Step const main = choose("multiply parts of K", part, part_places, "auto");
+    Geometry remainder = part;
+    Mode batch{parts, {}, false, false};
+    batch.stride[Role::a] = part.k[last].stride[Role::a] * length;
+    batch.stride[Role::b] = part.k[last].stride[Role::b] * length;
+    batch.stride[Role::d] = slot;
+    part.l.push_back(batch);
+    Step const main = choose(Purpose::multiply_parts, part, part_places, "auto");
     if (main.entry == nullptr) return false;
 
     Step tail = main;
     if (rest > 0) {
-      remainder.k.extent[last] = rest;
-      auto rest_places = part_places;
-      rest_places[0].offset += at_rest(p.a);
-      rest_places[1].offset += at_rest(p.b);
-      rest_places[2].offset = rest_places[3].offset = sums.offset + parts * slot * bytes_of(part.d.type);
-      remainder.a.data = static_cast<char*>(p.a.data) + at_rest(p.a);
-      remainder.b.data = static_cast<char*>(p.b.data) + at_rest(p.b);
-      remainder.d.data = element(part.d.data, part.d.type, parts * slot);
-      remainder.c = remainder.d;
-      tail = choose("multiply the rest of K", remainder, rest_places, "auto");
+      remainder.k[last].extent = rest;
+      for (Role const role : {Role::a, Role::b, Role::d}) {
+        auto const bytes = parts * batch.stride[role] * bytes_of(remainder.type[role]);
+        part_places[role].offset += bytes;
+        remainder.log2_alignment[role] = log2_alignment_at(remainder, role, bytes);
+      }
+      tail = choose(Purpose::multiply_rest, remainder, part_places, "auto");
       if (tail.entry == nullptr) return false;
     }
 
     // D: the sums of all parts, in their order, times one, and the epilogue.
-    Problem add = p;
-    add.compute = exact(p.compute);
-    add.a = number_one(part.d.type);
-    add.b = number_one(part.d.type);
+    Geometry add = g;
+    add.compute = exact(g.compute);
+    set_array(add, Role::a, part.type[Role::d]);
+    set_array(add, Role::b, part.type[Role::d]);
     add.conj_a = add.conj_b = false;
-    add.m = Modes{};
-    add.n = Modes{};
-    add.l = Modes{};
-    add.k = one_mode(slots);
-    add.a.stride[1][0] = slot;
-    Array* const targets[] = {&add.c, &add.d, &add.epilogue.bias, &add.epilogue.residual};
-    Array const* const sources[] = {&p.c, &p.d, &p.epilogue.bias, &p.epilogue.residual};
-    for (Array* array : targets) clear_strides(*array);
-    Modes const* const from[] = {&p.m, &p.n, &p.l};
+    for (Modes* modes : {&add.m, &add.n, &add.k, &add.l}) modes->clear();
+    Mode summed{slots, {}, false, false};
+    summed.stride[Role::a] = slot;
+    add.k.push_back(summed);
     std::int64_t step = 1;
-    for (int group = 0; group < 3; ++group) {
-      for (int i = 0; i < from[group]->rank; ++i) {
-        int const at = append(add.m, from[group]->extent[i]);
-        add.a.stride[0][at] = step;
-        step *= from[group]->extent[i];
-        for (int x = 0; x < 4; ++x) targets[x]->stride[0][at] = sources[x]->stride[group][i];
+    for (Modes const* modes : {&g.m, &g.n, &g.l}) {
+      for (Mode mode : *modes) {
+        mode.stride[Role::a] = step;
+        mode.stride[Role::b] = 0;
+        step *= mode.extent;
+        add.m.push_back(mode);
       }
     }
-    std::array<Place, 6> const add_places = {sums,     place_of_one(add.b.type), places[2], places[3], places[4],
-                                             places[5]};
-    Step const finish = choose("add the parts", add, add_places, "auto");
+    PerRole<Place> add_places = places;
+    add_places[Role::a] = sums;
+    add_places[Role::b] = place_of_one(add.type[Role::b]);
+    Step finish = choose(Purpose::add_parts, add, add_places, "auto");
+    finish.takes_scalars = true;
     if (finish.entry == nullptr) return false;
     program_.steps.push_back(main);
     if (rest > 0) program_.steps.push_back(tail);
-    program_.steps.push_back(finish);
+    program_.steps.push_back(std::move(finish));
     return true;
   }
 
@@ -279,24 +241,27 @@ class Planner {
 
 }  // namespace
 
-bool Program::is_complete() const {
-  return std::all_of(steps.begin(), steps.end(), [](Step const& step) { return step.entry != nullptr; });
-}
-
-Program make_program(Problem const& problem, Target target, DeviceInfo const& device, std::string_view name,
-                     Registry const& registry) {
-  return Planner(target, device, name, registry).run(problem);
-}
-
-Problem resolved(Step const& step, std::array<void*, kSources> const& base) {
-  Problem p = step.problem;
-  Array* const arrays[] = {&p.a, &p.b, &p.c, &p.d, &p.epilogue.bias, &p.epilogue.residual};
-  for (int i = 0; i < 6; ++i) {
-    if (i >= 4 && arrays[i]->data == nullptr) continue;
-    Place const& place = step.places[i];
-    arrays[i]->data = static_cast<char*>(base[static_cast<int>(place.source)]) + place.offset;
+char const* name_of(Purpose purpose) {
+  switch (purpose) {
+    case Purpose::multiply:
+      return "multiply";
+    case Purpose::sum_a:
+      return "sum A over its own indices";
+    case Purpose::sum_b:
+      return "sum B over its own indices";
+    case Purpose::multiply_parts:
+      return "multiply parts of K";
+    case Purpose::multiply_rest:
+      return "multiply the rest of K";
+    case Purpose::add_parts:
+      return "add the parts";
   }
-  return p;
+  return "";
+}
+
+Program make_program(Geometry const& geometry, Target target, DeviceInfo const& device, std::string_view name,
+                     Registry const& registry) {
+  return Planner(target, device, name, registry).run(geometry);
 }
 
 }  // namespace cute_py::dispatch

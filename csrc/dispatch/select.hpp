@@ -6,15 +6,15 @@
 
 #include "instances/registry.hpp"
 #include "problem/device.hpp"
-#include "problem/problem.hpp"
+#include "problem/geometry.hpp"
 
-// Choosing is data: a problem, a device and a table go in, a choice or every candidate's reasons come out. Nothing here
-// touches a GPU or remembers anything.
+// Choosing is data: a geometry, a device and a table go in, a choice or every candidate's reasons come out. Nothing
+// here touches a GPU or remembers anything.
 namespace cute_py::dispatch {
 
 using instances::Registry;
 
-// Why an entry cannot run a problem. A set of bits, so that asking costs nothing; `describe` puts them into words.
+// Why an entry cannot run a product. A set of bits, so that asking costs nothing; `describe` puts them into words.
 enum Refusal : unsigned {
   kNone = 0,
   kInstructionSet = 1u << 0,
@@ -39,10 +39,10 @@ enum Refusal : unsigned {
   kTooLarge = 1u << 19,
 };
 
-// The one legality rule, for a forced choice and for an automatic one. The problem is folded.
-unsigned refusals(Traits const& traits, Problem const& problem, DeviceInfo const& device);
+// The one legality rule, for a forced choice and for an automatic one. The geometry is folded.
+unsigned refusals(Traits const& traits, Geometry const& geometry, DeviceInfo const& device);
 
-std::string describe(unsigned refusals, Traits const& traits, Problem const& problem, DeviceInfo const& device);
+std::string describe(unsigned refusals, Traits const& traits, Geometry const& geometry, DeviceInfo const& device);
 
 struct Candidate {
   Entry const* entry;
@@ -50,7 +50,7 @@ struct Candidate {
 };
 
 struct Choice {
-  Problem problem;  // folded, and possibly transposed
+  Geometry geometry;  // folded, and possibly transposed
   bool transposed = false;
   Entry const* entry = nullptr;  // none, if every candidate refuses
 };
@@ -59,11 +59,12 @@ struct Choice {
 bool matches(Traits const& traits, std::string_view name);
 
 // The candidate that fits best: the one made for these majornesses, and among those the last in the table.
-Choice select(Problem const& problem, Target target, DeviceInfo const& device, std::string_view name,
+Choice select(Geometry const& geometry, Target target, DeviceInfo const& device, std::string_view name,
               Registry const& registry);
 
-// Every entry of the target that matches the name, with its refusals, in the order of the table. The problem is folded.
-std::vector<Candidate> candidates(Problem const& problem, Target target, DeviceInfo const& device,
+// Every entry of the target that matches the name, with its refusals, in the order of the table. The geometry is
+// folded.
+std::vector<Candidate> candidates(Geometry const& geometry, Target target, DeviceInfo const& device,
                                   std::string_view name, Registry const& registry);
 
 }  // namespace cute_py::dispatch

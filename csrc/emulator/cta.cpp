@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/parallel.hpp"
 #include "emulator/trace.hpp"
-#include "problem/parallel.hpp"
 
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/common_interface_defs.h>

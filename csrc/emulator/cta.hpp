@@ -6,7 +6,7 @@
 #include <string>
 
 #include "emulator/memory.hpp"
-#include "kernels/namespace.hpp"
+#include "kernels/common/namespace.hpp"
 #include "problem/entry.hpp"
 
 // One CTA on the host. Its threads are fibers of one operating-system thread, a barrier is a switch to the next fiber,

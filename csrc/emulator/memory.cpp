@@ -20,20 +20,19 @@ char const* name_of(Space space) {
   return kNames[static_cast<int>(space)];
 }
 
-Operand operand_of(Space space, Array const& array, Modes const& first, Modes const& second, Modes const& l) {
-  Modes const* const groups[] = {&first, &second, &l};
+Operand operand_of(Space space, Geometry const& g, Role role, void const* data) {
   std::int64_t low = 0;
   std::int64_t high = 0;
-  for (int group = 0; group < 3; ++group) {
-    for (int i = 0; i < groups[group]->rank; ++i) {
-      auto const stride = array.stride[group][i];
-      (stride < 0 ? low : high) += (groups[group]->extent[i] - 1) * stride;
+  for_each_group(g, [&](Modes const& modes) {
+    for (Mode const& mode : modes) {
+      auto const stride = mode.stride[role];
+      (stride < 0 ? low : high) += (mode.extent - 1) * stride;
     }
-  }
-  auto const origin = reinterpret_cast<std::intptr_t>(array.data);
-  auto const bytes = bytes_of(array.type);
+  });
+  auto const origin = reinterpret_cast<std::intptr_t>(data);
+  auto const bytes = bytes_of(g.type[role]);
   return {space, origin, origin + static_cast<std::intptr_t>(low * bytes),
-          origin + static_cast<std::intptr_t>((high + 1) * bytes), scalar_bytes_of(array.type)};
+          origin + static_cast<std::intptr_t>((high + 1) * bytes), scalar_bytes_of(g.type[role])};
 }
 
 // The constants of the library that holds the kernels.
@@ -97,18 +96,14 @@ void check_alignment(std::intptr_t where, std::intptr_t bytes, bool is_write, st
 
 }  // namespace
 
-std::vector<Operand> operands_of(Problem const& p) {
+std::vector<Operand> operands_of(Geometry const& geometry, Arguments const& arguments) {
   std::vector<Operand> operands;
-  if (p.is_empty()) return operands;
-  if (p.alpha != 0.0 && p.k.size() != 0) {
-    operands.push_back(operand_of(Space::a, p.a, p.m, p.k, p.l));
-    operands.push_back(operand_of(Space::b, p.b, p.n, p.k, p.l));
-  }
-  operands.push_back(operand_of(Space::c, p.d, p.m, p.n, p.l));
-  if (p.reads_c() && p.c.data != p.d.data) operands.push_back(operand_of(Space::source, p.c, p.m, p.n, p.l));
-  if (p.epilogue.bias.data != nullptr) operands.push_back(operand_of(Space::bias, p.epilogue.bias, p.m, p.n, p.l));
-  if (p.epilogue.residual.data != nullptr) {
-    operands.push_back(operand_of(Space::residual, p.epilogue.residual, p.m, p.n, p.l));
+  if (geometry.is_empty()) return operands;
+  constexpr Space kSpaceOf[kRoles] = {Space::a, Space::b, Space::source, Space::c, Space::bias, Space::residual};
+  for (int i = 0; i < kRoles; ++i) {
+    auto const role = static_cast<Role>(i);
+    if (!geometry.has(role) || (role == Role::c && geometry.c_is_d)) continue;
+    operands.push_back(operand_of(kSpaceOf[i], geometry, role, arguments.data[role]));
   }
   return operands;
 }

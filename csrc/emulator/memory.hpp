@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "problem/problem.hpp"
+#include "problem/geometry.hpp"
 
 // What a kernel may touch. Kernels for the emulator are compiled with the compiler's instrumentation for data races,
 // which calls a function at every access to memory that the compiler does not know to be in registers; memory.cpp is
@@ -23,9 +23,8 @@ struct Operand {
   int scalar_bytes;  // of an element, or of half a complex one
 };
 
-// The arrays of a problem that a kernel reads or writes. `c` is the result; C itself is `source` if it is another
-// array.
-std::vector<Operand> operands_of(Problem const& problem);
+// The arrays that a kernel reads or writes. `c` is the result; C itself is `source` if it is another array.
+std::vector<Operand> operands_of(Geometry const& geometry, Arguments const& arguments);
 
 struct Span {
   std::intptr_t first = 0;

@@ -1,55 +1,86 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 
-#include "instances/arguments.hpp"
+#include "instances/add.hpp"
 
 namespace cute_py::instances {
 // The linker must not take one target's templates for those of the same name and types of the other.
 inline namespace on_cuda {
 
-inline constexpr Target kTarget = Target::cuda;
-
 // A CTA may have this much dynamic shared memory without asking first.
 inline constexpr int kDefaultSharedBytes = 48 * 1024;
 
-// Starts one CTA per tile of C on the stream and returns. Returns a cudaError_t.
-template <class Config, auto kernel>
-int launch(char const*, Problem const& problem, Execution const& execution) {
-  constexpr int shared_bytes = sizeof(typename Config::SharedStorage);
-  if constexpr (shared_bytes > kDefaultSharedBytes) {
-    static std::atomic<unsigned long long> asked{0};  // one bit per device
-    int device = 0;
-    if (auto const error = cudaGetDevice(&device); error != cudaSuccess) return error;
-    auto const bit = 1ull << (device & 63);
-    if ((asked.load() & bit) == 0) {
-      auto const error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
-      if (error != cudaSuccess) return error;
-      asked |= bit;
-    }
-  }
-  cudaError_t failed = cudaSuccess;
-  for_each_grid<Config>(problem, [&](Grid const& grid, std::uint32_t first_product) {
-    if (failed != cudaSuccess) return;
-    cudaLaunchConfig_t config{};
-    config.gridDim = dim3(grid.m, grid.n, grid.l);
-    config.blockDim = dim3(Config::threads);
-    config.dynamicSmemBytes = shared_bytes;
-    config.stream = static_cast<cudaStream_t>(execution.stream);
-    KernelArguments<Config> const x(problem, first_product);
-    failed = cudaLaunchKernelEx(&config, kernel, x.shape, x.a, x.stride_a, x.b, x.stride_b, x.d, x.stride_d, x.epilogue,
-                                x.batch);
-  });
-  if (failed != cudaSuccess) cudaGetLastError();  // ours, told of here, and of no interest to the next who asks
-  return failed;
-}
+// A kernel whose arguments are complete but for arrays and numbers.
+template <class Config, class Params, auto kernel>
+class CudaLaunch final : public Launch {
+ public:
+  explicit CudaLaunch(Geometry const& geometry) : params_(geometry) {}
 
-// Registers of a thread on the current GPU, 0 if there is none to ask.
-template <class Config, auto kernel>
-int registers_of() {
-  cudaFuncAttributes attributes{};
-  return cudaFuncGetAttributes(&attributes, kernel) == cudaSuccess ? attributes.numRegs : 0;
-}
+  int run(Arguments const& given, Execution const& execution) const override {
+    if (auto const error = ask_for_shared_memory(); error != cudaSuccess) return error;
+    Params params = params_;
+    params.bind(given);
+    cudaError_t failed = cudaSuccess;
+    params.for_each_grid([&](kernels::Grid const& grid) {
+      if (failed != cudaSuccess) return;
+      cudaLaunchConfig_t config{};
+      config.gridDim = dim3(grid.m, grid.n, grid.l);
+      config.blockDim = dim3(Config::threads);
+      config.dynamicSmemBytes = kSharedBytes;
+      config.stream = static_cast<cudaStream_t>(execution.stream);
+      failed = params.apply([&](auto const&... x) { return cudaLaunchKernelEx(&config, kernel, x...); });
+    });
+    if (failed != cudaSuccess) cudaGetLastError();  // ours, told of here, and of no interest to the next who asks
+    return failed;
+  }
+
+ private:
+  static constexpr int kSharedBytes = sizeof(typename Config::SharedStorage);
+
+  // Once for each device.
+  static cudaError_t ask_for_shared_memory() {
+    if constexpr (kSharedBytes > kDefaultSharedBytes) {
+      static std::atomic<unsigned long long> asked{0};  // one bit per device
+      int device = 0;
+      if (auto const error = cudaGetDevice(&device); error != cudaSuccess) return error;
+      auto const bit = 1ull << (device & 63);
+      if ((asked.load() & bit) == 0) {
+        auto const error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes);
+        if (error != cudaSuccess) return error;
+        asked |= bit;
+      }
+    }
+    return cudaSuccess;
+  }
+
+  Params params_;
+};
+
+struct Cuda {
+  static constexpr Target target = Target::cuda;
+
+  // Of a kernel the emulator's entry has the layouts.
+  template <class Config>
+  static constexpr Describe describe = nullptr;
+
+  template <class Family, class Config>
+  static std::unique_ptr<Launch> prepare(char const*, Geometry const& geometry) {
+    using Params = typename Family::template Params<Config>;
+    return std::make_unique<CudaLaunch<Config, Params, Family::template program<Config>>>(geometry);
+  }
+
+  // Registers of a thread on the current GPU, 0 if there is none to ask.
+  template <class Family, class Config>
+  static int registers() {
+    cudaFuncAttributes attributes{};
+    auto const error = cudaFuncGetAttributes(&attributes, Family::template program<Config>);
+    return error == cudaSuccess ? attributes.numRegs : 0;
+  }
+};
+
+using ThisTarget = Cuda;
 
 }  // namespace on_cuda
 }  // namespace cute_py::instances

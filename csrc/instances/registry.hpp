@@ -1,20 +1,26 @@
 #pragma once
 
-#include <cstddef>
+#include <utility>
+#include <vector>
 
 #include "problem/entry.hpp"
 
 namespace cute_py::instances {
 
-struct Registry {
-  Entry const* const* first;
-  std::size_t count;
+// Every variant of this build, by family, for one target after the other.
+class Registry {
+ public:
+  explicit Registry(std::vector<Entry> entries) : entries_(std::move(entries)) {}
 
-  Entry const* const* begin() const { return first; }
-  Entry const* const* end() const { return first + count; }
+  auto begin() const { return entries_.begin(); }
+  auto end() const { return entries_.end(); }
+  std::size_t size() const { return entries_.size(); }
+  Entry const& operator[](std::size_t i) const { return entries_[i]; }
+
+ private:
+  std::vector<Entry> entries_;
 };
 
-// Every variant of this build, each kernel's after those that it improves on: of two that fit, the later is preferred.
-Registry registry();
+Registry const& registry();
 
 }  // namespace cute_py::instances

@@ -5,9 +5,9 @@
 #include <numeric>
 #include <string>
 
+#include "base/errors.hpp"
 #include "layout/composer.hpp"
 #include "layout/text.hpp"
-#include "problem/errors.hpp"
 
 namespace cute_py::layout {
 namespace {

@@ -5,8 +5,8 @@
 #include <numeric>
 #include <string>
 
+#include "base/errors.hpp"
 #include "layout/text.hpp"
-#include "problem/errors.hpp"
 
 namespace cute_py::layout {
 namespace {

@@ -3,7 +3,7 @@
 #include <limits>
 #include <string>
 
-#include "problem/errors.hpp"
+#include "base/errors.hpp"
 
 namespace cute_py::layout {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "base/errors.hpp"
 #include "layout/text.hpp"
-#include "problem/errors.hpp"
 
 namespace cute_py::layout {
 namespace {

@@ -4,9 +4,9 @@
 #include <cstdlib>
 #include <string>
 
+#include "base/errors.hpp"
 #include "layout/composer.hpp"
 #include "layout/text.hpp"
-#include "problem/errors.hpp"
 
 namespace cute_py::layout {
 namespace {

@@ -5,9 +5,9 @@
 #include <charconv>
 #include <limits>
 
+#include "base/errors.hpp"
 #include "layout/layout.hpp"
 #include "layout/swizzle.hpp"
-#include "problem/errors.hpp"
 
 namespace cute_py::layout {
 namespace {

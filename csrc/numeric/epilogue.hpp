@@ -3,7 +3,7 @@
 #include <complex>
 
 #include "numeric/types.hpp"
-#include "problem/problem.hpp"
+#include "problem/geometry.hpp"
 
 // What happens to a sum before it is written, for a GPU and for a host.
 namespace cute_py::numeric {

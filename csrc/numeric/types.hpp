@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <type_traits>
@@ -10,7 +11,7 @@
 #include <cute/config.hpp>
 #include <cute/numeric/numeric_types.hpp>
 
-#include "problem/dtype.hpp"
+#include "base/dtype.hpp"
 
 // Element types as C++ types, and conversions between them, for a GPU and for a host.
 namespace cute_py::numeric {
@@ -21,47 +22,62 @@ using complex128 = cutlass::complex<double>;
 template <class T>
 inline constexpr bool kIsComplex = cutlass::is_complex<T>::value;
 
-template <class T>
-struct DTypeOf;
+// The C++ type of a DType. One without a row does not compile.
+template <DType type>
+struct CppTypeOf;
 template <>
-struct DTypeOf<cutlass::half_t> {
-  static constexpr DType value = DType::f16;
+struct CppTypeOf<DType::f16> {
+  using type = cutlass::half_t;
 };
 template <>
-struct DTypeOf<cutlass::bfloat16_t> {
-  static constexpr DType value = DType::bf16;
+struct CppTypeOf<DType::bf16> {
+  using type = cutlass::bfloat16_t;
 };
 template <>
-struct DTypeOf<float> {
-  static constexpr DType value = DType::f32;
+struct CppTypeOf<DType::f32> {
+  using type = float;
 };
 template <>
-struct DTypeOf<cutlass::tfloat32_t> {
-  static constexpr DType value = DType::f32;
+struct CppTypeOf<DType::f64> {
+  using type = double;
 };
 template <>
-struct DTypeOf<double> {
-  static constexpr DType value = DType::f64;
+struct CppTypeOf<DType::c64> {
+  using type = complex64;
 };
 template <>
-struct DTypeOf<complex64> {
-  static constexpr DType value = DType::c64;
+struct CppTypeOf<DType::c128> {
+  using type = complex128;
 };
 template <>
-struct DTypeOf<complex128> {
-  static constexpr DType value = DType::c128;
+struct CppTypeOf<DType::i8> {
+  using type = std::int8_t;
 };
 template <>
-struct DTypeOf<std::int8_t> {
-  static constexpr DType value = DType::i8;
+struct CppTypeOf<DType::i32> {
+  using type = std::int32_t;
 };
-template <>
-struct DTypeOf<std::int32_t> {
-  static constexpr DType value = DType::i32;
-};
+template <DType type>
+using CppType = typename CppTypeOf<type>::type;
+
+// The DType of a C++ type: of the numbers as they lie in memory.
+template <class T, int number = 0>
+constexpr DType find_dtype() {
+  static_assert(number < kDTypes, "a C++ type that is no DType's");
+  constexpr auto type = static_cast<DType>(number);
+  if constexpr (std::is_same_v<T, CppType<type>>) {
+    return type;
+  } else {
+    return find_dtype<T, number + 1>();
+  }
+}
 
 template <class T>
-inline constexpr DType kDTypeOf = DTypeOf<T>::value;
+inline constexpr DType kDTypeOf = find_dtype<std::conditional_t<std::is_same_v<T, cutlass::tfloat32_t>, float, T>>();
+
+// As names of kernels call it.
+template <class T>
+inline constexpr char const* kLettersOf = std::is_same_v<T, cutlass::tfloat32_t> ? "tf32" : row_of(kDTypeOf<T>).letters;
 
 // x as a To. A real number becomes a complex one; the other way round cannot happen.
 template <class To, class From>
@@ -132,33 +148,36 @@ inline constexpr DTypeSet kReadableAs =
     : std::is_same_v<T, std::int32_t> ? types(DType::i8, DType::i32)
                                       : 0u;
 
-// Calls work with a value of the C++ type of a DType, if it is one of `set`.
+// Ends a program, or a kernel, that asked for a type which is none of those that it was compiled for.
+[[noreturn]] CUTE_HOST_DEVICE void stop_at_unknown_type() {
+#ifdef __CUDA_ARCH__
+  __trap();
+#else
+  std::abort();
+#endif
+}
+
+template <DTypeSet set, int number, class Work>
+CUTE_HOST_DEVICE void with_type_from(DType type, Work const& work) {
+  if constexpr (number == kDTypes) {
+    stop_at_unknown_type();
+  } else {
+    constexpr auto candidate = static_cast<DType>(number);
+    if constexpr (contains(set, candidate)) {
+      if (type == candidate) return work(CppType<candidate>{});
+    }
+    with_type_from<set, number + 1>(type, work);
+  }
+}
+
+// Calls work with a value of the C++ type of a DType, which is one of `set`.
 template <DTypeSet set, class Work>
-CUTE_HOST_DEVICE void with_type(DType type, Work&& work) {
+CUTE_HOST_DEVICE void with_type(DType type, Work const& work) {
+  // What there is most of comes first.
   if constexpr (contains(set, DType::f32)) {
     if (type == DType::f32) return work(float{});
   }
-  if constexpr (contains(set, DType::f16)) {
-    if (type == DType::f16) return work(cutlass::half_t{});
-  }
-  if constexpr (contains(set, DType::bf16)) {
-    if (type == DType::bf16) return work(cutlass::bfloat16_t{});
-  }
-  if constexpr (contains(set, DType::f64)) {
-    if (type == DType::f64) return work(double{});
-  }
-  if constexpr (contains(set, DType::c64)) {
-    if (type == DType::c64) return work(complex64{});
-  }
-  if constexpr (contains(set, DType::c128)) {
-    if (type == DType::c128) return work(complex128{});
-  }
-  if constexpr (contains(set, DType::i8)) {
-    if (type == DType::i8) return work(std::int8_t{});
-  }
-  if constexpr (contains(set, DType::i32)) {
-    if (type == DType::i32) return work(std::int32_t{});
-  }
+  with_type_from<(set & ~types(DType::f32)), 0>(type, work);
 }
 
 // An element of an array, on a host at any address.

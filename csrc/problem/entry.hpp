@@ -1,9 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
-#include "problem/interrupt.hpp"
-#include "problem/problem.hpp"
+#include "base/interrupt.hpp"
+#include "problem/geometry.hpp"
 
 // What a compiled kernel variant is to everything above it: a name, traits and a function. Plain data.
 namespace cute_py::catalogue {
@@ -34,6 +35,18 @@ enum class Major { mn, k };
 
 // The instruction set that a CPU kernel was compiled for.
 enum class Isa { baseline, avx2, avx512 };
+
+constexpr char const* name_of(Isa isa) {
+  switch (isa) {
+    case Isa::baseline:
+      return "baseline";
+    case Isa::avx2:
+      return "avx2";
+    case Isa::avx512:
+      return "avx512";
+  }
+  return "";
+}
 
 struct Traits {
   char const* name;    // of this variant, such as sgemm_1_nt_f32
@@ -76,7 +89,7 @@ struct EmulatorOptions {
 // The most modes of a group that a GPU kernel takes after folding.
 inline constexpr int kMaxKernelModes = 10;
 
-// Everything that a run needs beside the problem.
+// Everything that a run needs beside its arguments.
 struct Execution {
   void* stream = nullptr;  // cudaStream_t; the device that it belongs to is current
   int host_threads = 1;    // for the CPU engine and the emulator
@@ -90,8 +103,20 @@ struct Execution {
   }
 };
 
-// Starts the computation. On a GPU it returns after the launch. Returns a cudaError_t, 0 for success.
-using Run = int (*)(Problem const&, Execution const&);
+// A kernel made ready for one geometry: what is left is to give it arrays and numbers. Several threads may run one.
+class Launch {
+ public:
+  Launch() = default;
+  Launch(Launch const&) = delete;
+  Launch& operator=(Launch const&) = delete;
+  virtual ~Launch() = default;
+
+  // Starts the computation. On a GPU it returns after the launch. Returns a cudaError_t, 0 for success.
+  virtual int run(Arguments const& arguments, Execution const& execution) const = 0;
+};
+
+// `name` is the entry's own. The geometry is folded, and one that the kernel takes.
+using Prepare = std::unique_ptr<Launch> (*)(char const* name, Geometry const&);
 
 // The layouts of its Config; null of an entry that is no CuTe kernel, and of a GPU's, whose emulator entry has the
 // same.
@@ -99,7 +124,7 @@ using Describe = catalogue::ConfigRecord (*)();
 
 struct Entry {
   Traits traits;
-  Run run;
+  Prepare prepare;
   Describe describe = nullptr;
   int (*registers)() = nullptr;  // of a thread, 0 if unknown
 };

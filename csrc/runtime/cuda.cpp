@@ -7,7 +7,7 @@
 #include <mutex>
 #include <string>
 
-#include "problem/errors.hpp"
+#include "base/errors.hpp"
 
 namespace cute_py::runtime {
 namespace {

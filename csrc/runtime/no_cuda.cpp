@@ -1,4 +1,4 @@
-#include "problem/errors.hpp"
+#include "base/errors.hpp"
 #include "runtime/cuda.hpp"
 #include "runtime/transfer.hpp"
 

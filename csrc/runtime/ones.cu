@@ -1,5 +1,5 @@
 // The number one of every type in the memory of each GPU: loaded with the module, so that nothing has to arrive first.
-#include "problem/ones.hpp"
+#include "base/ones.hpp"
 #include "runtime/cuda.hpp"
 
 namespace cute_py::runtime {

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <vector>
 
-#include "problem/parallel.hpp"
+#include "base/parallel.hpp"
 #include "runtime/cuda.hpp"
 
 namespace cute_py::runtime {

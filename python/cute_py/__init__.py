@@ -13,44 +13,13 @@ from __future__ import annotations
 from cute_py import _interpreter as _interpreter  # refuses what the compiled modules could not bear
 from cute_py import _layout_drawing as _layout_drawing  # gives Layout the methods that draw it
 from cute_py import atoms, errors
-from cute_py._core import __version__
+from cute_py._core import Plan, __version__
 from cute_py._explain import explain
-from cute_py._gemm import (
-    bgemm_nn,
-    bgemm_nt,
-    bgemm_tn,
-    bgemm_tt,
-    cgemm_nn,
-    cgemm_nt,
-    cgemm_tn,
-    cgemm_tt,
-    dgemm_nn,
-    dgemm_nt,
-    dgemm_tn,
-    dgemm_tt,
-    gemm,
-    hgemm_nn,
-    hgemm_nt,
-    hgemm_tn,
-    hgemm_tt,
-    sgemm_nn,
-    sgemm_nt,
-    sgemm_tn,
-    sgemm_tt,
-    zgemm_nn,
-    zgemm_nt,
-    zgemm_tn,
-    zgemm_tt,
-)
 from cute_py._kernel_map import KernelConfig, Load, Loads, Owner, Trace
 from cute_py._kernels import Kernel, Kernels, kernels
 from cute_py.banks import BankConflicts, SwizzleChoice, bank_conflicts, best_swizzle
-from cute_py.contraction import contract, einsum, gett, inner, matmul, outer, tensordot
 from cute_py.devices import Device, cuda_available, devices
-from cute_py.emulator import EmulatorOptions
-from cute_py.epilogue import Epilogue
 from cute_py.errors import CudaError, CuteError, LayoutError, OperandError, UnsupportedProblemError
-from cute_py.explanation import Explanation
 from cute_py.layout import (
     ComposedLayout,
     E,
@@ -122,7 +91,39 @@ from cute_py.layout import (
     zipped_divide,
     zipped_product,
 )
-from cute_py.plan import Plan, plan_contract, plan_gemm
+from cute_py.products.contraction import contract, gett, inner, matmul, outer, tensordot
+from cute_py.products.einsum import EinsumExplanation, EinsumPlan, einsum
+from cute_py.products.emulator import EmulatorOptions
+from cute_py.products.epilogue import Epilogue
+from cute_py.products.explanation import Explanation
+from cute_py.products.gemm import (
+    bgemm_nn,
+    bgemm_nt,
+    bgemm_tn,
+    bgemm_tt,
+    cgemm_nn,
+    cgemm_nt,
+    cgemm_tn,
+    cgemm_tt,
+    dgemm_nn,
+    dgemm_nt,
+    dgemm_tn,
+    dgemm_tt,
+    gemm,
+    hgemm_nn,
+    hgemm_nt,
+    hgemm_tn,
+    hgemm_tt,
+    sgemm_nn,
+    sgemm_nt,
+    sgemm_tn,
+    sgemm_tt,
+    zgemm_nn,
+    zgemm_nt,
+    zgemm_tn,
+    zgemm_tt,
+)
+from cute_py.products.product import Product
 from cute_py.tensor import (
     Tensor,
     copy,
@@ -156,6 +157,8 @@ __all__ = [
     "CuteError",
     "Device",
     "E",
+    "EinsumExplanation",
+    "EinsumPlan",
     "EmulatorOptions",
     "Epilogue",
     "Explanation",
@@ -172,6 +175,7 @@ __all__ = [
     "OperandError",
     "Owner",
     "Plan",
+    "Product",
     "ScaledBasis",
     "Swizzle",
     "SwizzleChoice",
@@ -269,8 +273,6 @@ __all__ = [
     "nullspace",
     "outer",
     "parse",
-    "plan_contract",
-    "plan_gemm",
     "prepend",
     "product_each",
     "raked_product",

@@ -16,59 +16,54 @@ def num_threads() -> int: ...
 def set_num_threads(threads: int) -> None: ...
 def entries() -> list[dict[str, Any]]: ...
 def registers(name: str) -> int | None: ...
-def product(
-    allocate: Callable[[Any, tuple[int, ...], bool, str], Any],
-    function: tuple[Any, ...],
-    A: Any,
-    B: Any,
-    C: Any,
-    alpha: Any,
-    beta: Any,
-    kernel: Any,
-    device: Any,
-    stream: Any,
-    emulator: Any,
-    options: Any,
-) -> Any: ...
-def explain(
-    function: tuple[Any, ...],
-    A: Any,
-    B: Any,
-    C: Any,
-    alpha: Any,
-    beta: Any,
-    kernel: Any,
-    device: Any,
-    stream: Any,
-    options: Any,
-) -> dict[str, Any]: ...
+
+class Product:
+    __name__: str
+    __qualname__: str
+    __signature__: Any
+    def __call__(self, *arguments: Any, **options: Any) -> Any: ...
+    def plan(self, *arguments: Any, **options: Any) -> Plan: ...
+    def explain(self, *arguments: Any, **options: Any) -> Any: ...
+    def __get__(self, instance: Any, owner: Any = None, /) -> Product: ...
+    def __reduce__(self) -> str: ...
+
+def make_product(
+    name: str,
+    *,
+    layout: str = "",
+    factors: str = "",
+    labels: tuple[str, str, str] | None = None,
+    labels_of: Callable[[Any, Any, Any], tuple[str, tuple[str, str, str]]] | None = None,
+    what: str = "",
+    kernel: str = "auto",
+    takes_c: bool = True,
+    what_is_first: bool = True,
+    takes_numbers: bool = False,
+    returns_numbers: bool = False,
+) -> Product: ...
+def set_hooks(
+    *,
+    empty_result: Callable[[Any, tuple[int, ...], bool, str], Any],
+    as_result: Callable[[Any, Any], Any],
+    as_number: Callable[[Any], Any],
+    with_numbers: Callable[[str, Any], list[Any]],
+    is_number: tuple[type, ...],
+    type_name: Callable[[str, Any], str | None],
+    explanation: Callable[[str, dict[str, Any]], Any],
+) -> None: ...
 
 class Plan:
-    def __init__(
-        self,
-        function: tuple[Any, ...],
-        A: Any,
-        B: Any,
-        C: Any,
-        alpha: Any,
-        beta: Any,
-        kernel: Any,
-        device: Any,
-        emulator: Any,
-        options: Any,
-    ) -> None: ...
+    def __call__(
+        self, A: Any, B: Any, C: Any = None, *, out: Any = None, stream: Any = None, workspace: Any = None
+    ) -> Any: ...
     @property
     def workspace_bytes(self) -> int: ...
-    def run(
-        self,
-        allocate: Callable[[Any, tuple[int, ...], bool, str], Any],
-        A: Any,
-        B: Any,
-        C: Any,
-        out: Any,
-        stream: Any,
-        workspace: Any,
-    ) -> Any: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> str: ...
+    def explain(self) -> Any: ...
+    def __reduce_ex__(self, protocol: Any, /) -> Any: ...
 
 class Buffer:
     def __init__(self, device: int, shape: list[int], first_fastest: bool, dtype: str) -> None: ...

@@ -2,47 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any, overload
+from typing import Any, ParamSpec, overload
 
 from cute_py._explain_layout import explain_layout
-from cute_py._gemm import explain_gemm
-from cute_py.contraction import explain_contract
-from cute_py.explanation import Explanation
+from cute_py.products.einsum import Einsum, EinsumExplanation
+from cute_py.products.explanation import Explanation
+from cute_py.products.product import Product
 
 __all__ = ["explain"]
 
-
-@overload
-def explain(operation: str, /, *arguments: Any) -> str: ...
+P = ParamSpec("P")
 
 
 @overload
-def explain(
-    A: Any,
-    B: Any,
-    C: Any = None,
-    /,
-    *,
-    function: str = "gemm",
-    alpha: Any = 1.0,
-    beta: Any = 0.0,
-    kernel: str = "auto",
-    stream: Any = None,
-    device: str | None = None,
-    **options: Any,
-) -> Explanation: ...
+def explain(what: str, /, *arguments: Any) -> str: ...
+@overload
+def explain(what: Einsum, /, *arguments: Any, **options: Any) -> EinsumExplanation: ...
+@overload
+def explain(what: Product[P], /, *arguments: P.args, **options: P.kwargs) -> Explanation: ...
 
 
-def explain(*arguments: Any, **options: Any) -> Explanation | str:
+def explain(what: Any, /, *arguments: Any, **options: Any) -> Any:
     """Say where a product runs and which kernel it runs, or show the steps of a layout operation.
 
-    ``explain(A, B, C=None, function="gemm", **options)`` says where ``function(A, B, C, **options)`` runs and which kernel it
-    runs, and why not the others. ``explain("abk,ck->abc", A, B, C=None, **options)`` says it of `contract`. Nothing is
-    computed; the choice is made by the same code as in a call.
+    ``explain(gemm, A, B, **options)`` is ``gemm.explain(A, B, **options)``, and so for every product: nothing is computed, and the
+    choice is made by the same code as in a call.
 
     >>> import cute_py, numpy as np
     >>> A = np.ones((128, 16), np.float32, order="F")
-    >>> print(cute_py.explain(A, A, function="sgemm_nt", kernel="sgemm_sm80_nt_f32", device="emulator"))
+    >>> print(cute_py.explain(cute_py.sgemm_nt, A, A, kernel="sgemm_sm80_nt_f32", device="emulator"))
     sgemm_nt: M=128 N=128 K=16
       A float32 (128,16):(1,128) cpu
       B float32 (128,16):(1,128) cpu
@@ -65,7 +53,6 @@ def explain(*arguments: Any, **options: Any) -> Explanation | str:
     <BLANKLINE>
     Result: 12:1
     """
-    if arguments and isinstance(arguments[0], str):
-        is_contraction = "," in arguments[0] or "->" in arguments[0]
-        return (explain_contract if is_contraction else explain_layout)(*arguments, **options)
-    return explain_gemm(*arguments, **options)
+    if hasattr(what, "explain"):
+        return what.explain(*arguments, **options)
+    return explain_layout(what, *arguments, **options)

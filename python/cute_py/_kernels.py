@@ -19,6 +19,7 @@ from cute_py._files import write_whole
 from cute_py._kernel_map import KernelConfig, Loads, Owner, Trace, trace
 from cute_py._pictures import picture_of_tv
 from cute_py.errors import OperandError, UnsupportedProblemError
+from cute_py.products.options import Compute
 from cute_py.tiled import TiledCopy, TiledMMA
 
 __all__ = ["Kernel", "Kernels", "kernels"]
@@ -75,7 +76,7 @@ class Kernel(Drawable):
     kernel: str
     layout: str
     targets: tuple[str, ...]
-    compute: str
+    compute: Compute
     factors: tuple[str, ...]
     results: tuple[str, ...]
     one_type: bool

@@ -5,20 +5,29 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cute_py import _core
+from cute_py.errors import OperandError
 
 __all__ = ["Device", "cuda_available", "devices"]
 
 
 @dataclass(frozen=True)
 class Device:
-    """An NVIDIA GPU.
+    """An NVIDIA GPU: one that there is, see `devices`, or one that you invent.
+
+    As the `device` of a product, an invented one is planned for like any other, and the emulator computes in its place. What is
+    left out is that of an H200.
+
+    >>> import cute_py, numpy as np
+    >>> A = np.ones((64, 4096), np.float32)
+    >>> len(cute_py.gemm.explain(A, A, device=cute_py.Device("invented")).steps)
+    2
 
     Attributes
     ----------
     name
         As the driver gives it.
     ordinal
-        The number in ``"cuda:0"``.
+        The number in ``"cuda:0"``; None of one that was invented.
     compute_capability
         (major, minor).
     multiprocessors
@@ -30,11 +39,27 @@ class Device:
     """
 
     name: str
-    ordinal: int
-    compute_capability: tuple[int, int]
-    multiprocessors: int
-    memory_bytes: int
-    shared_bytes_per_cta: int
+    ordinal: int | None = None
+    compute_capability: tuple[int, int] = (9, 0)
+    multiprocessors: int = 132
+    memory_bytes: int = 141 * 2**30
+    shared_bytes_per_cta: int = 227 * 1024
+
+    def __post_init__(self) -> None:
+        """Refuse what no GPU can be."""
+        capability = self.compute_capability
+        if not isinstance(self.name, str):
+            raise OperandError(f"Device: name is a str, got {self.name!r}")
+        if not isinstance(capability, tuple) or len(capability) != 2 or not all(map(_is_count, capability)):
+            raise OperandError(f"Device: compute_capability is a pair of integers such as (9, 0), got {capability!r}")
+        for field in ("multiprocessors", "memory_bytes", "shared_bytes_per_cta"):
+            value = getattr(self, field)
+            if not _is_count(value) or value < 1 or (field != "memory_bytes" and value > 2**31 - 1):
+                raise OperandError(f"Device: {field} is an integer of at least 1, got {value!r}")
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def cuda_available() -> bool:

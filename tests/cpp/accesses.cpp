@@ -13,7 +13,7 @@ struct alignas(16) Vector {
   float value[4];
 };
 
-struct Arguments {
+struct KernelArguments {
   float* a;
   float* c;
   unsigned char* heap;
@@ -36,20 +36,26 @@ void write(void* address) {
   *static_cast<float*>(hidden) = 1;
 }
 
-Arguments const& of(void const* arguments) { return *static_cast<Arguments const*>(arguments); }
+KernelArguments const& of(void const* arguments) { return *static_cast<KernelArguments const*>(arguments); }
 
 void run(char const* name, void (*body)(void const*), int threads = 1) {
   std::vector<Vector> memory(64);
   std::vector<unsigned char> heap(64);
-  Problem problem;
-  problem.m = one_mode(8);
-  problem.n = one_mode(1);
-  problem.k = one_mode(4);
-  problem.a = matrix(memory.data() + 8, DType::f32, 1, 8);
-  problem.b = matrix(memory.data() + 32, DType::f32, 1, 1);
-  problem.d = matrix(memory.data() + 48, DType::f32, 1, 8);
-  problem.c = problem.d;
-  Arguments const arguments{static_cast<float*>(problem.a.data), static_cast<float*>(problem.d.data), heap.data()};
+  Mode rows{8, {}, false, false};
+  Mode steps{4, {}, false, false};
+  rows.stride[Role::a] = rows.stride[Role::d] = 1;
+  steps.stride[Role::a] = 8;
+  steps.stride[Role::b] = 1;
+  Geometry geometry;
+  geometry.m = Modes({rows});
+  geometry.k = Modes({steps});
+  geometry.type[Role::a] = geometry.type[Role::b] = geometry.type[Role::d] = DType::f32;
+  cute_py::Arguments given;
+  given.data[Role::a] = memory.data() + 8;
+  given.data[Role::b] = memory.data() + 32;
+  given.data[Role::d] = memory.data() + 48;
+  KernelArguments const arguments{static_cast<float*>(given.data[Role::a]), static_cast<float*>(given.data[Role::d]),
+                                  heap.data()};
   emulator::Launch launch{};
   launch.kernel = "kernel";
   launch.grid = {2, 1, 1};
@@ -58,7 +64,7 @@ void run(char const* name, void (*body)(void const*), int threads = 1) {
   launch.body = body;
   launch.arguments = &arguments;
   launch.argument_bytes = sizeof(arguments);
-  launch.operands = emulator::operands_of(problem);
+  launch.operands = emulator::operands_of(geometry, given);
   try {
     emulator::run_grid(launch, {});
     std::printf("%s: nothing\n", name);

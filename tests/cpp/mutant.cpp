@@ -2,7 +2,7 @@
 // orders of its threads, and says for each whether the result is right. The kernel's header is a copy in which each of
 // them asks mutant::keeps first.
 //
-// Compiled with KERNEL_HEADER, CATALOGUE_HEADER, KERNEL, CONFIG, TYPE, and those of WHOLE, PREDICATED and NESTED that
+// Compiled with FAMILY_HEADER, FAMILY, CONFIG, TYPE, and those of WHOLE, PREDICATED and NESTED that
 // are wanted.
 #include <cstdio>
 #include <vector>
@@ -22,8 +22,7 @@ bool keeps(int line) {
 
 }  // namespace mutant
 
-#include CATALOGUE_HEADER
-#include KERNEL_HEADER
+#include FAMILY_HEADER
 
 using namespace cute_py;
 
@@ -32,12 +31,12 @@ namespace {
 using T = TYPE;
 using Factor = std::conditional_t<std::is_same_v<T, cutlass::tfloat32_t>, float, T>;  // in memory
 
-template <Major major_a, Major major_b, catalogue::Form form>
+template <Major major_a, Major major_b, kernels::Form form>
 bool is_right(EmulatorOptions const& options) {
-  using Config = catalogue::CONFIG<T, major_a, major_b, form>;
+  using Config = kernels::CONFIG<T, major_a, major_b, form>;
   using Sum = typename Config::TC;
-  constexpr bool predicated = form != catalogue::Form::whole;
-  constexpr int more = Config::max_rows != catalogue::kAnyExtent ? -2 : 2;
+  constexpr bool predicated = form != kernels::Form::whole;
+  constexpr int more = Config::max_rows != kernels::kAnyExtent ? -2 : 2;
   constexpr int m = cute::size<0>(typename Config::CtaTiler{}) + (predicated ? more : 0);
   constexpr int n = cute::size<1>(typename Config::CtaTiler{});
   constexpr int vector = 16 / sizeof(T);
@@ -57,21 +56,30 @@ bool is_right(EmulatorOptions const& options) {
   std::vector<Factor> factors_b = as_factors(b);
   std::vector<Sum> c(m * n, Sum(-1));
 
-  Problem problem;
-  problem.m = one_mode(m);
-  problem.n = one_mode(n);
-  problem.k = one_mode(k);
-  auto const type = numeric::kDTypeOf<T>;
-  problem.a = matrix(factors_a.data(), type, major_a == Major::mn ? 1 : k, major_a == Major::mn ? m : 1);
-  problem.b = matrix(factors_b.data(), type, major_b == Major::mn ? 1 : k, major_b == Major::mn ? n : 1);
-  problem.d = matrix(c.data(), numeric::kDTypeOf<Sum>, 1, m);
-  problem.c = problem.d;
+  Mode rows{m, {}, false, false};
+  Mode columns{n, {}, false, false};
+  Mode steps{k, {}, false, false};
+  rows.stride[Role::a] = major_a == Major::mn ? 1 : k;
+  steps.stride[Role::a] = major_a == Major::mn ? m : 1;
+  columns.stride[Role::b] = major_b == Major::mn ? 1 : k;
+  steps.stride[Role::b] = major_b == Major::mn ? n : 1;
+  rows.stride[Role::d] = 1;
+  columns.stride[Role::d] = m;
+  Geometry geometry;
+  geometry.m = Modes({rows});
+  geometry.n = Modes({columns});
+  geometry.k = Modes({steps});
+  geometry.type[Role::a] = geometry.type[Role::b] = numeric::kDTypeOf<T>;
+  geometry.type[Role::d] = numeric::kDTypeOf<Sum>;
+  geometry.log2_alignment = {{kMaxLog2Alignment, kMaxLog2Alignment, 0, kMaxLog2Alignment, 0, 0}};
+  Arguments arguments;
+  arguments.data[Role::a] = factors_a.data();
+  arguments.data[Role::b] = factors_b.data();
+  arguments.data[Role::d] = c.data();
   Execution execution;
   execution.emulator = options;
-  constexpr auto kernel = &kernels::KERNEL<Config, typename Config::ProblemShape, typename Config::StrideA,
-                                           typename Config::StrideB, typename Config::StrideC>;
   try {
-    instances::launch<Config, kernel>("mutant", problem, execution);
+    instances::Emulator::prepare<kernels::FAMILY, Config>("mutant", geometry)->run(arguments, execution);
   } catch (emulator::KernelError const& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return false;
@@ -81,8 +89,8 @@ bool is_right(EmulatorOptions const& options) {
     for (int i = 0; i < m; ++i) {
       int sum = 0;
       for (int p = 0; p < k; ++p) {
-        sum += a[i * problem.a.stride[0][0] + p * problem.a.stride[1][0]] *
-               b[j * problem.b.stride[0][0] + p * problem.b.stride[1][0]];
+        sum += a[i * rows.stride[Role::a] + p * steps.stride[Role::a]] *
+               b[j * columns.stride[Role::b] + p * steps.stride[Role::b]];
       }
       if (!(c[i + j * m] == Sum(sum))) return false;
     }
@@ -95,15 +103,15 @@ void run(char const* order, EmulatorOptions const& options) {
 #ifdef WHOLE
   // Integers of 8 bits come in one layout only.
   constexpr Major major = sizeof(T) == 1 ? Major::k : Major::mn;
-  std::printf("%d whole %s %d\n", mutant::removed, order, is_right<major, major, catalogue::Form::whole>(options));
+  std::printf("%d whole %s %d\n", mutant::removed, order, is_right<major, major, kernels::Form::whole>(options));
 #endif
 #ifdef PREDICATED
   std::printf("%d predicated %s %d\n", mutant::removed, order,
-              is_right<Major::k, Major::mn, catalogue::Form::predicated>(options));
+              is_right<Major::k, Major::mn, kernels::Form::predicated>(options));
 #endif
 #ifdef NESTED
   std::printf("%d nested %s %d\n", mutant::removed, order,
-              is_right<Major::k, Major::k, catalogue::Form::nested>(options));
+              is_right<Major::k, Major::k, kernels::Form::nested>(options));
 #endif
 }
 

@@ -67,7 +67,8 @@ def run_prints(prints: Sequence[Print], source: Path) -> list[str]:
     body = "".join(f"static void print_{i}() {{ {p.cpp} }}\n" for i, p in enumerate(prints))
     calls = "".join(f'print_{i}(); std::printf("\\n@@\\n");' for i in range(len(prints)))
     includes = "".join(
-        f'#include "catalogue/{name}.hpp"\n' for name in ("sgemm_1", "sgemm_2", "sgemm_sm70", "sgemm_sm80", "gemm_sm80")
+        f'#include "kernels/{name}/config.hpp"\n'
+        for name in ("sgemm_1", "sgemm_2", "sgemm_sm70", "sgemm_sm80", "gemm_sm80")
     )
     source.write_text(
         f"{HEAD}using namespace judge;\nusing cute_py::Major;\n{body}int main() {{ {calls} }}\n".replace(

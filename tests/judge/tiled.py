@@ -233,7 +233,7 @@ def config_prints() -> list[Print]:
         config = config_of(kernel)
         if config is None:
             continue
-        using = f"using namespace cute_py::catalogue; using cute_py::Major; using C = {config};"
+        using = f"using namespace cute_py::kernels; using cute_py::Major; using C = {config};"
         statements = [
             ("CtaTiler", "print(typename C::CtaTiler{});", cl.notation(kernel.config.cta_tiler)),
             ("SmemLayoutA", "print(typename C::SmemLayoutA{});", str(kernel.smem_layout_a)),

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from cute_py._files import write_whole
-from cute_py._gemm import explain_gemm, gemm
 from cute_py.cli.command_error import CommandError
+from cute_py.products.gemm import gemm
 from cute_py.testing import error_ratio
 
 MOST_REPEATS = 10_000
@@ -88,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
         raise CommandError(f"there is no memory for the product, {a.shape[0]}x{b.shape[0]}") from None
     if start is not None and start.shape != c.shape:
         raise CommandError(f"{options.c} has shape {start.shape}, the product {c.shape}")
-    explanation = explain_gemm(a, b, c, **call)
+    explanation = gemm.explain(a, b, c, **call)
     seconds: list[float] = []
     try:
         for _ in range(options.repeat):

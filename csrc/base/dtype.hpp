@@ -1,0 +1,140 @@
+#pragma once
+
+#include <cstdint>
+#include <iterator>
+#include <optional>
+
+#include "base/dlpack.hpp"
+
+// The types of elements, and what products of them are formed in.
+namespace cute_py {
+
+// The type of an array's elements.
+enum class DType : std::uint8_t { f16, bf16, f32, f64, c64, c128, i8, i32 };
+inline constexpr int kDTypes = 8;
+
+// All that is known of a type, in the order of DType. Its C++ type is in numeric/types.hpp.
+struct DTypeRow {
+  DType type;
+  char const* name;     // as array libraries call it
+  char const* letters;  // as names of kernels call it
+  int bytes;            // of an element
+  std::uint8_t code;    // DLPack's
+  char const* format;   // of the buffer protocol; "" if it has none
+  std::uint64_t one;    // the first 8 bytes of the number one; the others are 0
+};
+
+inline constexpr DTypeRow kDTypeTable[] = {
+    {DType::f16, "float16", "f16", 2, dlpack::kFloat, "e", 0x3c00},
+    {DType::bf16, "bfloat16", "bf16", 2, dlpack::kBfloat, "", 0x3f80},
+    {DType::f32, "float32", "f32", 4, dlpack::kFloat, "f", 0x3f800000},
+    {DType::f64, "float64", "f64", 8, dlpack::kFloat, "d", 0x3ff0000000000000},
+    {DType::c64, "complex64", "c64", 8, dlpack::kComplex, "Zf", 0x3f800000},
+    {DType::c128, "complex128", "c128", 16, dlpack::kComplex, "Zd", 0x3ff0000000000000},
+    {DType::i8, "int8", "i8", 1, dlpack::kInt, "b", 1},
+    {DType::i32, "int32", "i32", 4, dlpack::kInt, "i", 1},
+};
+static_assert(std::size(kDTypeTable) == kDTypes);
+
+constexpr bool is_in_order() {
+  for (int i = 0; i < kDTypes; ++i) {
+    if (kDTypeTable[i].type != static_cast<DType>(i)) return false;
+  }
+  return true;
+}
+static_assert(is_in_order(), "a type's row is at its own number");
+
+constexpr DTypeRow const& row_of(DType type) { return kDTypeTable[static_cast<int>(type)]; }
+
+constexpr char const* name_of(DType type) { return row_of(type).name; }
+constexpr bool is_complex(DType type) { return row_of(type).code == dlpack::kComplex; }
+constexpr bool is_integer(DType type) { return row_of(type).code == dlpack::kInt; }
+
+// Bytes of an element, for a GPU's code, too: it has its own copy of what it looks up there.
+struct BytesOfTypes {
+  int of[kDTypes];
+};
+
+constexpr BytesOfTypes bytes_of_types() {
+  BytesOfTypes bytes{};
+  for (DTypeRow const& row : kDTypeTable) bytes.of[static_cast<int>(row.type)] = row.bytes;
+  return bytes;
+}
+
+constexpr int bytes_of(DType type) {
+  constexpr BytesOfTypes kBytes = bytes_of_types();
+  return kBytes.of[static_cast<int>(type)];
+}
+// Of an element, or of half a complex one: what every access to it is aligned to.
+constexpr int scalar_bytes_of(DType type) { return is_complex(type) ? bytes_of(type) / 2 : bytes_of(type); }
+
+// In DLPack's words, and from them; nothing for a type that no product takes.
+constexpr dlpack::DataType dlpack_of(DType type) {
+  return {row_of(type).code, static_cast<std::uint8_t>(8 * bytes_of(type)), 1};
+}
+
+constexpr std::optional<DType> dtype_of(dlpack::DataType const& given) {
+  for (DTypeRow const& row : kDTypeTable) {
+    if (given.code == row.code && given.bits == 8 * row.bytes && given.lanes == 1) return row.type;
+  }
+  return std::nullopt;
+}
+
+// A set of types, one bit for each.
+using DTypeSet = unsigned;
+
+template <class... Types>
+constexpr DTypeSet types(Types... type) {
+  return (0u | ... | (1u << static_cast<int>(type)));
+}
+
+constexpr bool contains(DTypeSet set, DType type) { return (set >> static_cast<int>(type) & 1u) != 0; }
+
+// What products are formed and summed in. tf32 rounds the factors to 10 bits of mantissa and sums in float32.
+enum class Compute : std::uint8_t { f32, tf32, f64, c64, c128, i32 };
+inline constexpr int kComputes = 6;
+
+// All that is known of a way to compute, in the order of Compute.
+struct ComputeRow {
+  Compute compute;
+  char const* name;
+  DType sums;        // the type that holds a sum as it is
+  DTypeSet factors;  // the types that can be factors: those that it holds exactly
+  DTypeSet results;  // the types that sums can be written as
+};
+
+inline constexpr DTypeSet kSingles = types(DType::f16, DType::bf16, DType::f32);
+
+inline constexpr ComputeRow kComputeTable[] = {
+    {Compute::f32, "float32", DType::f32, kSingles, kSingles | types(DType::i8)},
+    {Compute::tf32, "tfloat32", DType::f32, kSingles, kSingles | types(DType::i8)},
+    {Compute::f64, "float64", DType::f64, kSingles | types(DType::f64), types(DType::f32, DType::f64)},
+    {Compute::c64, "complex64", DType::c64, kSingles | types(DType::c64), types(DType::c64)},
+    {Compute::c128, "complex128", DType::c128, kSingles | types(DType::f64, DType::c64, DType::c128),
+     types(DType::c64, DType::c128)},
+    {Compute::i32, "int32", DType::i32, types(DType::i8), types(DType::i8, DType::i32, DType::f32)},
+};
+static_assert(std::size(kComputeTable) == kComputes);
+
+constexpr bool computes_are_in_order() {
+  for (int i = 0; i < kComputes; ++i) {
+    if (kComputeTable[i].compute != static_cast<Compute>(i)) return false;
+  }
+  return true;
+}
+static_assert(computes_are_in_order(), "a way to compute has its row at its own number");
+
+constexpr ComputeRow const& row_of(Compute compute) { return kComputeTable[static_cast<int>(compute)]; }
+
+constexpr char const* name_of(Compute compute) { return row_of(compute).name; }
+constexpr DType type_of_sums(Compute compute) { return row_of(compute).sums; }
+constexpr DTypeSet factor_types(Compute compute) { return row_of(compute).factors; }
+constexpr DTypeSet result_types(Compute compute) { return row_of(compute).results; }
+constexpr bool is_complex(Compute compute) { return is_complex(type_of_sums(compute)); }
+
+// Is a sum a float32, or a pair of them?
+constexpr bool sums_in_float32(Compute compute) {
+  return type_of_sums(compute) == DType::f32 || type_of_sums(compute) == DType::c64;
+}
+
+}  // namespace cute_py

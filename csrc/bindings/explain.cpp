@@ -1,0 +1,95 @@
+#include "bindings/explain.hpp"
+
+#include "dispatch/select.hpp"
+#include "instances/registry.hpp"
+
+namespace cute_py::bindings {
+namespace {
+
+namespace py = pybind11;
+
+py::tuple extents(Modes const& modes) {
+  py::tuple tuple(modes.rank());
+  for (int i = 0; i < modes.rank(); ++i) tuple[i] = modes[i].extent;
+  return tuple;
+}
+
+py::tuple strides(Modes const& modes, Role role) {
+  py::tuple tuple(modes.rank());
+  for (int i = 0; i < modes.rank(); ++i) tuple[i] = modes[i].stride[role];
+  return tuple;
+}
+
+// The modes of a folded product: extents of each group, and strides of A, B and D.
+py::dict modes_of(Geometry const& g) {
+  py::dict d;
+  d["M"] = py::make_tuple(extents(g.m), strides(g.m, Role::a), py::none(), strides(g.m, Role::d));
+  d["N"] = py::make_tuple(extents(g.n), py::none(), strides(g.n, Role::b), strides(g.n, Role::d));
+  d["K"] = py::make_tuple(extents(g.k), strides(g.k, Role::a), strides(g.k, Role::b), py::none());
+  d["L"] = py::make_tuple(extents(g.l), strides(g.l, Role::a), strides(g.l, Role::b), strides(g.l, Role::d));
+  return d;
+}
+
+py::dict step_of(Request const& request, execution::Location const& location, dispatch::Step const& step) {
+  py::list rejected;
+  for (auto const& [entry, refused] :
+       dispatch::candidates(step.geometry, location.target, *location.device, request.kernel, instances::registry())) {
+    if (refused == dispatch::kNone) continue;
+    rejected.append(py::make_tuple(entry->traits.name,
+                                   dispatch::describe(refused, entry->traits, step.geometry, *location.device)));
+  }
+  py::dict d;
+  d["what"] = name_of(step.purpose);
+  d["is_main"] = step.purpose == dispatch::Purpose::multiply || step.purpose == dispatch::Purpose::multiply_parts;
+  d["kernel"] = step.entry != nullptr ? py::object(py::str(step.entry->traits.name)) : py::object(py::none());
+  d["modes"] = modes_of(step.geometry);
+  d["transposed"] = step.transposed;
+  d["rejected"] = py::tuple(rejected);
+  return d;
+}
+
+// A, B, C and what else there is; a result that there is not yet is "C float32 (2,3):(3,1) new".
+py::tuple operands_of(Request const& request, Product const& product) {
+  py::list list;
+  for (View const* x : {request.a, request.b, request.c, request.out}) {
+    if (x != nullptr) list.append(x->describe());
+  }
+  if (request.result() == nullptr) {
+    list.append("C " + std::string(name_of(product.type)) + " " +
+                layout_text(static_cast<int>(product.shape.size()), product.shape.data(), product.stride.data()) +
+                " new");
+  }
+  for (View const* x : {request.bias, request.residual}) {
+    if (x != nullptr) list.append(x->describe());
+  }
+  return py::tuple(list);
+}
+
+}  // namespace
+
+py::dict facts_of(Request const& request, execution::Outline const& outline) {
+  Product const& product = outline.product;
+  Geometry const& g = product.geometry;
+  py::list steps;
+  for (dispatch::Step const& step : outline.program.steps) steps.append(step_of(request, outline.location, step));
+  py::dict d;
+  d["m"] = g.m.size();
+  d["n"] = g.n.size();
+  d["k"] = g.k.size();
+  d["l"] = g.l.size();
+  d["compute"] = name_of(g.compute);
+  d["operands"] = operands_of(request, product);
+  d["target"] = name_of(outline.location.target);
+  d["device"] = outline.location.device->name;
+  d["why"] = outline.location.why;
+  d["bytes"] = product.bytes;
+  d["workspace_bytes"] = outline.program.workspace_bytes;
+  d["steps"] = py::tuple(steps);
+  py::tuple shape(product.shape.size());
+  for (std::size_t i = 0; i < product.shape.size(); ++i) shape[i] = product.shape[i];
+  d["shape"] = shape;
+  d["dtype"] = name_of(g.type[Role::d]);
+  return d;
+}
+
+}  // namespace cute_py::bindings

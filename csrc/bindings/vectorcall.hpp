@@ -1,0 +1,72 @@
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <cstddef>
+
+#include "bindings/errors.hpp"
+
+// Types whose instances are called without tuples and dictionaries in between.
+namespace cute_py::bindings {
+
+namespace py = pybind11;
+
+// An instance of such a type. What it holds is made after the object, and may be missing.
+template <class Held>
+struct Callable {
+  PyObject_HEAD vectorcallfunc call;
+  PyObject* attributes;  // its __dict__
+  PyObject* references;  // weak ones
+  Held* held;
+};
+
+// Calls work(), which returns a new reference; C++ exceptions become those of Python.
+template <class Work>
+PyObject* guarded(Work const& work) noexcept {
+  try {
+    return work().release().ptr();
+  } catch (...) {
+    set_python_error();
+  }
+  return nullptr;
+}
+
+template <class Held>
+PyObject* allocate_callable(PyTypeObject* type, vectorcallfunc call) {
+  PyObject* const object = type->tp_alloc(type, 0);
+  if (object == nullptr) return nullptr;
+  auto* const self = reinterpret_cast<Callable<Held>*>(object);
+  self->call = call;
+  self->held = nullptr;
+  return object;
+}
+
+template <class Held>
+int clear_callable(PyObject* object) {
+  auto* const self = reinterpret_cast<Callable<Held>*>(object);
+  Py_CLEAR(self->attributes);
+  if (self->held != nullptr) self->held->clear();
+  return 0;
+}
+
+template <class Held>
+int traverse_callable(PyObject* object, visitproc visit, void* arg) {
+  auto* const self = reinterpret_cast<Callable<Held>*>(object);
+  Py_VISIT(Py_TYPE(object));
+  Py_VISIT(self->attributes);
+  return self->held != nullptr ? self->held->visit(visit, arg) : 0;
+}
+
+template <class Held>
+void free_callable(PyObject* object) {
+  auto* const self = reinterpret_cast<Callable<Held>*>(object);
+  PyTypeObject* const type = Py_TYPE(object);
+  PyObject_GC_UnTrack(object);
+  if (self->references != nullptr) PyObject_ClearWeakRefs(object);
+  clear_callable<Held>(object);
+  delete self->held;
+  type->tp_free(object);
+  Py_DECREF(type);
+}
+
+}  // namespace cute_py::bindings

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "problem/entry.hpp"
+#include "runtime/transfer.hpp"
+
+namespace cute_py::execution {
+
+// The memory of a processor: of the GPU that is current, or of the host, which also stands for that of a GPU that was
+// invented.
+class Memory {
+ public:
+  explicit Memory(Target target) : on_gpu_(target == Target::cuda) {}
+
+  // For arrays that are used on streams that nobody tells us of. Aligned to 256 bytes.
+  void* allocate(std::size_t bytes) const;
+  void release(void* pointer) const noexcept;
+
+  // For what is used on one stream: from when it gets there, and until it does again.
+  void* allocate_on(void* stream, std::size_t bytes) const;
+  void release_on(void* stream, void* pointer) const noexcept;
+
+  // As the functions of runtime/transfer.hpp.
+  void send(void* device, std::int64_t elements, int element_bytes, int threads, runtime::Pack const& pack) const;
+  void fetch(void const* device, std::int64_t elements, int element_bytes, int threads,
+             runtime::Unpack const& unpack) const;
+
+  // Where it has the Ones.
+  void* ones() const;
+
+ private:
+  bool on_gpu_;
+};
+
+}  // namespace cute_py::execution

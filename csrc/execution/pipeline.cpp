@@ -1,0 +1,232 @@
+#include "execution/pipeline.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <mutex>
+#include <utility>
+
+#include "base/errors.hpp"
+#include "instances/registry.hpp"
+#include "runtime/cuda.hpp"
+
+namespace cute_py::execution {
+namespace {
+
+// Memory for the sums of one call.
+class Workspace {
+ public:
+  Workspace(Memory const& memory, std::int64_t bytes, void* stream)
+      : memory_(memory), stream_(stream), data_(memory.allocate_on(stream, static_cast<std::size_t>(bytes))) {}
+  Workspace(Workspace const&) = delete;
+  Workspace& operator=(Workspace const&) = delete;
+  ~Workspace() { memory_.release_on(stream_, data_); }
+
+  void* data() const { return data_; }
+
+ private:
+  Memory const& memory_;
+  void* stream_;
+  void* data_;
+};
+
+// The arguments of a step, given an address for each source.
+Arguments arguments_of(dispatch::Step const& step, std::array<void*, dispatch::kSources> const& base,
+                       Arguments const& given) {
+  Arguments x;
+  if (step.takes_scalars) x = given;
+  if (!step.geometry.multiplies) x.alpha = 0;
+  for (int i = 0; i < kRoles; ++i) {
+    auto const role = static_cast<Role>(i);
+    dispatch::Place const& place = step.places[role];
+    void* const start = step.geometry.has(role) ? base[static_cast<std::size_t>(place.source)] : nullptr;
+    x.data[role] = start != nullptr ? static_cast<char*>(start) + place.offset : nullptr;
+  }
+  return x;
+}
+
+void run_steps(Prepared const& prepared, Memory const& memory, Arguments const& given, Execution const& execution,
+               void* workspace) {
+  dispatch::Program const& program = prepared.outline.program;
+  auto const& data = given.data.values;
+  std::array<void*, dispatch::kSources> base{data[0], data[1], data[2], data[3], data[4], data[5], workspace, nullptr};
+  std::optional<Workspace> own;
+  if (workspace == nullptr && program.workspace_bytes > 0) {
+    own.emplace(memory, program.workspace_bytes, execution.stream);
+    base[static_cast<std::size_t>(dispatch::Source::workspace)] = own->data();
+  }
+  if (program.steps.size() > 1) base[static_cast<std::size_t>(dispatch::Source::one)] = memory.ones();
+  for (std::size_t i = 0; i < program.steps.size(); ++i) {
+    dispatch::Step const& step = program.steps[i];
+    runtime::check(prepared.launches[i]->run(arguments_of(step, base, given), execution), step.entry->traits.name);
+  }
+}
+
+// What was prepared for the last requests of a process: a slot for each of so many, found by their hash.
+class Cache {
+ public:
+  std::shared_ptr<Prepared const> find(Key const& key) {
+    std::lock_guard const lock(mutex_);
+    Slot const& slot = slots_[key.hash() % kSlots];
+    return slot.prepared != nullptr && slot.key == key ? slot.prepared : nullptr;
+  }
+
+  void keep(Key const& key, std::shared_ptr<Prepared const> const& prepared) {
+    std::lock_guard const lock(mutex_);
+    slots_[key.hash() % kSlots] = {key, prepared};
+  }
+
+ private:
+  static constexpr std::size_t kSlots = 1024;
+  struct Slot {
+    Key key;
+    std::shared_ptr<Prepared const> prepared;
+  };
+
+  std::mutex mutex_;
+  std::array<Slot, kSlots> slots_;
+};
+
+}  // namespace
+
+Outline make_outline(Request const& request) {
+  Product product = make_product(request);
+  Outline outline{std::move(product), choose_location(request), std::nullopt, {}};
+  if (outline.location.staged) outline.staging.emplace(outline.product.geometry);
+  outline.program =
+      dispatch::make_program(outline.staging ? outline.staging->geometry() : outline.product.geometry,
+                             outline.location.target, *outline.location.device, request.kernel, instances::registry());
+  return outline;
+}
+
+std::string refusals_text(Request const& request, Outline const& outline, dispatch::Step const& step) {
+  Location const& location = outline.location;
+  std::string text = request.function->name + ": no kernel called '" + std::string(request.kernel) +
+                     "' takes this problem on the target " + name_of(location.target) + request.operands_text();
+  if (step.transposed) {
+    text +=
+        "\n  roles exchanged: C^T = B A^T is computed, so below A is B, M is N, m-major is n-major and the other way "
+        "round";
+  }
+  for (auto const& [entry, refused] :
+       dispatch::candidates(step.geometry, location.target, *location.device, request.kernel, instances::registry())) {
+    text += std::string("\n  ") + entry->traits.name + ": " +
+            dispatch::describe(refused, entry->traits, step.geometry, *location.device);
+  }
+  if (request.kernel != "auto" && location.target != Target::cpu) {
+    text +=
+        "\n  next: kernel='auto' chooses one that fits; a kernel's name without its suffix lets all of its variants "
+        "run";
+  } else {
+    text += "\n  next: other types or a smaller problem";
+    if (location.target != Target::cpu) text += "; a build with CUTE_PY_KERNELS=full has more variants";
+  }
+  return text;
+}
+
+std::shared_ptr<Prepared const> prepare(Request const& request) {
+  auto prepared = std::make_shared<Prepared>(Prepared{*request.function, make_outline(request), {}});
+  if (prepared->outline.product.geometry.is_empty()) return prepared;
+  for (dispatch::Step const& step : prepared->outline.program.steps) {
+    if (step.entry == nullptr) throw UnsupportedProblemError(refusals_text(request, prepared->outline, step));
+    prepared->launches.push_back(step.entry->prepare(step.entry->traits.name, step.geometry));
+  }
+  return prepared;
+}
+
+namespace {
+
+Cache& cache() {
+  static auto* const kept = new Cache;  // never destroyed: threads may outlive the module
+  return *kept;
+}
+
+}  // namespace
+
+std::shared_ptr<Prepared const> find_prepared(Key const& key) { return cache().find(key); }
+
+void keep_prepared(Key const& key, std::shared_ptr<Prepared const> const& prepared) { cache().keep(key, prepared); }
+
+void Key::add(std::string_view text) {
+  add(text.size());
+  for (std::size_t i = 0; i < text.size(); i += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, text.data() + i, std::min(sizeof(word), text.size() - i));
+    add(word);
+  }
+}
+
+void Key::add(View const* view) {
+  if (view == nullptr) return add(std::uint64_t{0});
+  View const& x = *view;
+  auto const log2 = log2_alignment_of(reinterpret_cast<std::uintptr_t>(x.data));
+  add(std::uint64_t{1} | std::uint64_t{x.read_only} << 1 | std::uint64_t{x.conjugated} << 2 |
+      static_cast<std::uint64_t>(log2) << 3 | static_cast<std::uint64_t>(x.rank) << 8 |
+      static_cast<std::uint64_t>(x.dtype.code) << 16 | static_cast<std::uint64_t>(x.dtype.bits) << 24 |
+      static_cast<std::uint64_t>(x.dtype.lanes) << 32);
+  add(static_cast<std::uint64_t>(x.device.type) << 32 | static_cast<std::uint32_t>(x.device.id));
+  words_.insert(words_.end(), x.shape, x.shape + x.rank);
+  words_.insert(words_.end(), x.stride, x.stride + x.rank);
+}
+
+void Key::assign(Request const& r) {
+  words_.clear();
+  // A number decides by being 0 or not, as what it is rounded to.
+  auto const bits = [](Scalar const& x) {
+    auto const narrow = std::complex<float>(x.value);
+    return std::uint64_t{x.value != 0.0} | std::uint64_t{narrow != 0.0f} << 1 | std::uint64_t{x.is_complex} << 2;
+  };
+  bool const c_is_out = r.c != nullptr && r.out != nullptr && r.c->data == r.out->data;
+  add(bits(r.alpha) | bits(r.beta) << 4 | std::uint64_t{r.scale != 1} << 8 | std::uint64_t{r.saturate} << 9 |
+      std::uint64_t{r.conj_a} << 10 | std::uint64_t{r.conj_b} << 11 | std::uint64_t{r.batch_invariant} << 12 |
+      std::uint64_t{c_is_out} << 13 | std::uint64_t{r.invented != nullptr} << 15 |
+      static_cast<std::uint64_t>(r.activation) << 16);
+  for (View const* view : {r.a, r.b, r.c, r.out, r.bias, r.residual}) add(view);
+  add(r.function->id);
+  add(r.what);
+  add(r.compute);
+  add(r.out_dtype);
+  add(r.kernel);
+  add(r.device);
+  if (r.invented != nullptr) {
+    DeviceInfo const& device = *r.invented;
+    add(device.name);
+    add(static_cast<std::uint64_t>(device.compute_capability));
+    add(static_cast<std::uint64_t>(device.multiprocessors));
+    add(static_cast<std::uint64_t>(device.memory_bytes));
+    add(static_cast<std::uint64_t>(device.shared_bytes_per_cta));
+  }
+  std::uint64_t hash = 0;
+  for (auto const word : words_) {
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+    hash ^= hash >> 29;
+  }
+  hash_ = hash;
+}
+
+void warm_up(Prepared const& prepared) {
+  Location const& location = prepared.outline.location;
+  if (location.target != Target::cuda) return;
+  runtime::DeviceGuard const guard(location.ordinal);
+  if (prepared.launches.size() > 1) Memory(location.target).ones();
+  if (prepared.workspace_bytes() > 0) runtime::prepare_pool();
+}
+
+void run(Prepared const& prepared, Arguments arguments, Execution const& execution, bool wait, void* workspace) {
+  Outline const& outline = prepared.outline;
+  if (outline.product.geometry.is_empty()) return;
+  Memory const memory(outline.location.target);
+  std::optional<runtime::DeviceGuard> guard;
+  if (outline.location.target == Target::cuda) guard.emplace(outline.location.ordinal);
+  if (!outline.staging) {
+    run_steps(prepared, memory, arguments, execution, workspace);
+    if (wait) runtime::synchronize(execution.stream);
+    return;
+  }
+  outline.staging->run(memory, arguments, execution.host_threads, [&](Arguments const& there) {
+    run_steps(prepared, memory, there, execution, nullptr);
+    if (outline.location.target == Target::cuda) runtime::synchronize(execution.stream);
+  });
+}
+
+}  // namespace cute_py::execution

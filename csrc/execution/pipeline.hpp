@@ -1,0 +1,73 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dispatch/program.hpp"
+#include "execution/location.hpp"
+#include "execution/staging.hpp"
+#include "problem/product.hpp"
+
+// From a request to its result. `explain` reads the outline, a plan keeps what is prepared, a call runs it.
+namespace cute_py::execution {
+
+// What would be done: where, and in what steps.
+struct Outline {
+  Product product;
+  Location location;
+  std::optional<Staging> staging;
+  dispatch::Program program;
+};
+
+Outline make_outline(Request const& request);
+
+// The step's arrays among those that the outline's product has, for messages: the reasons why nobody takes it.
+std::string refusals_text(Request const& request, Outline const& outline, dispatch::Step const& step);
+
+// An outline whose kernels are ready to run.
+struct Prepared {
+  Function function;
+  Outline outline;
+  std::vector<std::unique_ptr<Launch>> launches;  // by step
+
+  std::int64_t workspace_bytes() const { return outline.program.workspace_bytes; }
+};
+
+// Throws UnsupportedProblemError, with the reasons of every candidate, if no kernel takes a step.
+std::shared_ptr<Prepared const> prepare(Request const& request);
+
+// Everything of a request that prepare() may look at: all but the places of arrays and numbers that decide nothing.
+class Key {
+ public:
+  Key() = default;
+  explicit Key(Request const& request) { assign(request); }
+
+  void assign(Request const& request);
+  std::size_t hash() const { return hash_; }
+  friend bool operator==(Key const& x, Key const& y) { return x.hash_ == y.hash_ && x.words_ == y.words_; }
+
+ private:
+  void add(std::uint64_t word) { words_.push_back(word); }
+  void add(std::string_view text);
+  void add(View const* view);
+
+  std::vector<std::uint64_t> words_;
+  std::size_t hash_ = 0;
+};
+
+// What was prepared for a request like this one; null if that was not done, or too long ago. Labels of the request's
+// function need not be known.
+std::shared_ptr<Prepared const> find_prepared(Key const& key);
+void keep_prepared(Key const& key, std::shared_ptr<Prepared const> const& prepared);
+
+// Does the first work of a program, which later runs do not do again. The GPU that it runs on is current.
+void warm_up(Prepared const& prepared);
+
+// Runs the steps in order. On a GPU it returns after the last launch, unless arrays are staged or `wait`. Without a
+// workspace, one is made for the call, on its stream.
+void run(Prepared const& prepared, Arguments arguments, Execution const& execution, bool wait,
+         void* workspace = nullptr);
+
+}  // namespace cute_py::execution

@@ -1,0 +1,160 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include <cute/config.hpp>
+
+#include "numeric/types.hpp"
+#include "problem/entry.hpp"
+
+// Groups of many modes as a kernel sees them. It counts the elements of M, N, K and L with one number each; a ModeMap
+// is the CuTe layout that turns this number into an offset, shape:stride with run-time rank, its divisions replaced by
+// multiplications.
+namespace cute_py::kernels {
+
+// Division of numbers below 2^31 by one of them, as a multiplication: n / d = n * ceil(2^(31+s) / d) >> (31+s) for
+// s = ceil(log2 d).
+struct Divisor {
+  std::uint32_t divisor = 1;
+  std::uint32_t multiplier = 1u << 31;
+  std::uint32_t shift = 31;
+
+  Divisor() = default;
+  explicit Divisor(std::uint32_t d) : divisor(d) {
+    std::uint32_t s = 0;
+    while ((std::uint64_t{1} << s) < d) ++s;
+    shift = 31 + s;
+    multiplier = static_cast<std::uint32_t>(((std::uint64_t{1} << shift) + d - 1) / d);
+  }
+
+  CUTE_HOST_DEVICE std::uint32_t divide(std::uint32_t n) const {
+    return static_cast<std::uint32_t>((std::uint64_t{n} * multiplier) >> shift);
+  }
+};
+
+// The offsets of the elements of a group in N arrays.
+template <int N>
+struct ModeMap {
+  int rank = 0;
+  Divisor extent[kMaxKernelModes];
+  std::int64_t stride[N][kMaxKernelModes];
+
+  ModeMap() = default;
+
+  // Requires: modes.rank() <= kMaxKernelModes.
+  ModeMap(Modes const& modes, Role const (&roles)[N]) : rank(modes.rank()) {
+    for (int i = 0; i < rank; ++i) {
+      extent[i] = Divisor(static_cast<std::uint32_t>(modes[i].extent > 0 ? modes[i].extent : 1));
+      for (int x = 0; x < N; ++x) stride[x][i] = modes[i].stride[roles[x]];
+    }
+  }
+
+  struct Offsets {
+    std::int64_t in[N];
+  };
+
+  CUTE_HOST_DEVICE Offsets operator()(std::uint32_t index) const {
+    Offsets offsets{};
+    CUTE_NO_UNROLL
+    for (int i = 0; i < rank; ++i) {
+      // Of the last mode nothing is left to divide by: an index beyond the group goes on along it.
+      std::uint32_t const rest = i + 1 < rank ? extent[i].divide(index) : 0;
+      std::int64_t const digit = index - rest * extent[i].divisor;
+      CUTE_UNROLL
+      for (int x = 0; x < N; ++x) offsets.in[x] += digit * stride[x][i];
+      index = rest;
+    }
+    return offsets;
+  }
+};
+
+// The products of a batch: what blockIdx.z counts. A grid has at most 65535 of them, so a launch starts at `first`.
+struct Batch {
+  ModeMap<3> operands;  // A, B and D
+  ModeMap<4> epilogue;  // C, D, bias and residual
+  std::uint32_t first = 0;
+};
+
+// The groups of an operand (MN,K,L) with its strides.
+struct OperandModes {
+  Geometry const& geometry;
+  Role role;
+
+  Modes const& mn() const { return role == Role::b ? geometry.n : geometry.m; }
+  Modes const& k() const { return role == Role::d ? geometry.n : geometry.k; }  // of D its columns
+  DType type() const { return geometry.type[role]; }
+  bool conjugate() const { return role == Role::a ? geometry.conj_a : role == Role::b && geometry.conj_b; }
+};
+
+// Do the elements of an operand lie in vectors of 16 bytes along the first mode of its first or second group?
+inline bool lies_in_vectors(OperandModes const& x, Major major) {
+  Modes const& fast = major == Major::mn ? x.mn() : x.k();
+  std::int64_t const elements = 16 / bytes_of(x.type());
+  if (!x.geometry.is_aligned(x.role, 16) || fast.rank() == 0) return false;
+  if (fast[0].stride[x.role] != 1 || fast[0].extent % elements != 0) return false;
+  bool in_vectors = true;
+  for_each_group(x.geometry, [&](Modes const& modes) {
+    for (int i = &modes == &fast ? 1 : 0; i < modes.rank(); ++i) {
+      in_vectors = in_vectors && modes[i].stride[x.role] % elements == 0;
+    }
+  });
+  return in_vectors;
+}
+
+inline std::int64_t shortest_stride(Modes const& modes, Role role) {
+  std::int64_t best = std::numeric_limits<std::int64_t>::max();
+  for (Mode const& mode : modes) {
+    auto const length = mode.stride[role] < 0 ? -mode.stride[role] : mode.stride[role];
+    if (length != 0) best = std::min(best, length);
+  }
+  return best;
+}
+
+// An operand of any modes and of any type that converts to T, A (M,K) or B (N,K): what takes the place of a stride.
+struct NestedStride {
+  ModeMap<1> mn;
+  ModeMap<1> k;
+  DType type;
+  bool conjugate;
+  bool k_major;  // the shortest stride is in K
+
+  static NestedStride of(OperandModes const& x) {
+    return {ModeMap<1>(x.mn(), {x.role}), ModeMap<1>(x.k(), {x.role}), x.type(), x.conjugate(),
+            shortest_stride(x.k(), x.role) < shortest_stride(x.mn(), x.role)};
+  }
+};
+
+// A pointer to elements of a run-time type, read as T.
+template <class T>
+struct ConvertingPointer {
+  void const* data;
+  DType type;
+  bool conjugate;
+
+  using value_type = T;
+
+  CUTE_HOST_DEVICE T operator[](std::int64_t index) const {
+    return numeric::conjugate_if(conjugate, numeric::load_as<T>(data, type, index));
+  }
+  CUTE_HOST_DEVICE T operator*() const { return (*this)[0]; }
+  CUTE_HOST_DEVICE ConvertingPointer operator+(std::int64_t elements) const {
+    return {static_cast<char const*>(data) + elements * bytes_of(type), type, conjugate};
+  }
+};
+
+// Where the rows of a CTA's tiles of A and B are, and the steps of k of some tiles ahead, twice: in shared memory, in
+// elements.
+template <int tile_m, int tile_n, int tile_k>
+struct OffsetTablesOf {
+  static constexpr int chunk = 4 * tile_k;
+  std::int64_t rows_a[tile_m];
+  std::int64_t rows_b[tile_n];
+  std::int64_t steps_a[2][chunk];
+  std::int64_t steps_b[2][chunk];
+};
+
+struct NoOffsetTables {};
+
+}  // namespace cute_py::kernels

@@ -1,0 +1,161 @@
+#pragma once
+
+#include <cstdint>
+
+#include <cute/tensor.hpp>
+
+#include "kernels/common/mode_map.hpp"
+#include "numeric/epilogue.hpp"
+#include "problem/entry.hpp"
+
+// How one operand of a GEMM, A (M,K) or B (N,K), travels from global to shared memory and is read from there. "MN"
+// stands for M in A and N in B.
+namespace cute_py::kernels {
+
+// Extents that a kernel has no bound for.
+inline constexpr int kAnyExtent = 0;
+
+// What a variant is made for.
+enum class Form {
+  whole,       // whole tiles, unit strides, aligned; one mode in each group
+  predicated,  // any extents and strides; one mode in each group
+  nested,      // any extents, strides and modes
+  gett,        // any extents and strides; two modes in M, as a nested CuTe shape, and one in N and in K
+};
+
+// Elements of padding between the columns of a transposed shared-memory tile. 16 bytes keep a column aligned and, of
+// floats, spread a warp's writes, which run along k, over all 32 banks: bank(mn, k) = (mn + 4 k) mod 32.
+template <class T>
+inline constexpr int kSmemPad = 16 / static_cast<int>(sizeof(T));
+
+// The tile of C of 256 threads: 8x8 results for each of 4 bytes, 8x4 of 8, 4x4 of 16.
+template <class T>
+using TileM = cute::conditional_t<sizeof(T) <= 8, cute::_128, cute::_64>;
+template <class T>
+using TileN = cute::conditional_t<sizeof(T) <= 4, cute::_128, cute::_64>;
+
+// A tile in shared memory is always mn-major, because that is how the math reads it. A k-major operand is transposed on
+// its way in.
+template <class T, Major major, class BLK_MN, class BLK_K>
+struct SmemLayout {
+  using type = cute::Layout<cute::Shape<BLK_MN, BLK_K>, cute::Stride<cute::_1, BLK_MN>>;  // (mn,k) -> element
+};
+
+template <class T, class BLK_MN, class BLK_K>
+struct SmemLayout<T, Major::k, BLK_MN, BLK_K> {
+  using type = cute::Layout<cute::Shape<BLK_MN, BLK_K>, cute::Stride<cute::_1, cute::Int<BLK_MN::value + kSmemPad<T>>>>;
+};
+
+// 256 threads as 32x8, the fast mode along the unit stride, so that neighbouring threads read neighbouring elements.
+template <Major major>
+struct ThreadLayout {
+  using type = cute::Layout<cute::Shape<cute::_32, cute::_8>, cute::Stride<cute::_1, cute::_32>>;  // (mn,k) -> thread
+};
+
+template <>
+struct ThreadLayout<Major::k> {
+  using type = cute::Layout<cute::Shape<cute::_32, cute::_8>, cute::Stride<cute::_8, cute::_1>>;
+};
+
+// One thread moves one element. Legal for any strides and any extents.
+template <Major major, class Atom>
+using ElementCopy = decltype(cute::make_tiled_copy(Atom{}, typename ThreadLayout<major>::type{},
+                                                   cute::Layout<cute::Shape<cute::_1, cute::_1>>{}));
+
+// One thread moves 16 bytes along the unit stride.
+template <class T, Major major, class Atom>
+struct VectorCopy {
+  using type = decltype(cute::make_tiled_copy(Atom{}, typename ThreadLayout<Major::mn>::type{},
+                                              cute::Layout<cute::Shape<cute::Int<16 / sizeof(T)>, cute::_1>>{}));
+};
+
+template <class T, class Atom>
+struct VectorCopy<T, Major::k, Atom> {
+  static constexpr int vector = 16 / sizeof(T);
+  static constexpr int threads_k = 8 / vector;
+  using type =
+      decltype(cute::make_tiled_copy(Atom{},
+                                     cute::Layout<cute::Shape<cute::Int<256 / threads_k>, cute::Int<threads_k>>,
+                                                  cute::Stride<cute::Int<threads_k>, cute::_1>>{},
+                                     cute::Layout<cute::Shape<cute::_1, cute::Int<vector>>>{}));
+};
+
+// 16x16 threads. A warp is 8x4 threads and the permutation gives a thread four neighbouring rows and
+// columns, so that it reads shared memory in 16-byte vectors, 8 different ones of A and 4 of B per warp.
+template <class T>
+using VectorMma = decltype(cute::make_tiled_mma(
+    cute::UniversalFMA<T, T, T>{},
+    cute::Layout<cute::Shape<cute::Shape<cute::_8, cute::_2>, cute::Shape<cute::_4, cute::_4>, cute::_1>,
+                 cute::Stride<cute::Stride<cute::_1, cute::_32>, cute::Stride<cute::_8, cute::_64>, cute::_0>>{},
+    cute::Tile<cute::Layout<cute::Shape<cute::_16, cute::_4>, cute::Stride<cute::_4, cute::_1>>,
+               cute::Layout<cute::Shape<cute::_16, cute::_4>, cute::Stride<cute::_4, cute::_1>>, cute::_1>{}));
+
+// The same for a tile of 256x32: 32x8 threads, 8x4 results each.
+template <class T>
+using NarrowMma = decltype(cute::make_tiled_mma(
+    cute::UniversalFMA<T, T, T>{},
+    cute::Layout<cute::Shape<cute::Shape<cute::_8, cute::_4>, cute::Shape<cute::_4, cute::_2>, cute::_1>,
+                 cute::Stride<cute::Stride<cute::_1, cute::_32>, cute::Stride<cute::_8, cute::_128>, cute::_0>>{},
+    cute::Tile<cute::Layout<cute::Shape<cute::_32, cute::_4>, cute::Stride<cute::_4, cute::_1>>,
+               cute::Layout<cute::Shape<cute::_8, cute::_4>, cute::Stride<cute::_4, cute::_1>>, cute::_1>{}));
+
+// Strides of an operand in global memory. A kernel for whole tiles knows which one is 1; a predicated one takes any, so
+// both are run-time values. Strides are 64-bit: an operand may span more than 2^31 elements.
+template <Major major, Form form>
+struct GmemStride {
+  using type = cute::Stride<std::int64_t, std::int64_t>;
+};
+
+template <>
+struct GmemStride<Major::mn, Form::whole> {
+  using type = cute::Stride<cute::_1, std::int64_t>;
+};
+
+template <>
+struct GmemStride<Major::k, Form::whole> {
+  using type = cute::Stride<std::int64_t, cute::_1>;
+};
+
+template <Major major>
+struct GmemStride<major, Form::nested> {
+  using type = NestedStride;
+};
+
+// Of A and C of the tutorial's GETT: the strides of M's two modes, and one more. B has the usual two.
+using GettStride = cute::Stride<cute::Stride<std::int64_t, std::int64_t>, std::int64_t>;
+
+// What the Configs of products of one type have in common. `converts`: a nested operand is read as its own type and
+// becomes a T on its way to shared memory.
+template <class T, Major major_a, Major major_b, Form form, bool converts>
+struct OperandTypes {
+  using TA = T;
+  using TB = T;
+  using TC = T;
+  using TE = numeric::EpilogueType<T>;  // what the epilogue computes in
+
+  static constexpr bool predicated = form != Form::whole;
+  static constexpr bool nested = form == Form::nested;
+  static constexpr bool converting = nested && converts;
+
+  using PointerA = cute::conditional_t<converting, ConvertingPointer<T>, T const*>;
+  using PointerB = PointerA;
+  using StrideA = cute::conditional_t<form == Form::gett, GettStride, typename GmemStride<major_a, form>::type>;
+  using StrideB = typename GmemStride<major_b, form>::type;
+  using StrideC =
+      cute::conditional_t<form == Form::gett, GettStride,
+                          typename GmemStride<Major::mn, form == Form::nested ? Form::predicated : form>::type>;
+  using ProblemShape = cute::conditional_t<form == Form::gett, cute::Shape<cute::Shape<int, int>, int, int>,
+                                           cute::Shape<int, int, int>>;  // (M,N,K)
+
+  static constexpr int max_rows = kAnyExtent;
+  static constexpr int max_columns = kAnyExtent;
+  static constexpr int min_products = 0;
+
+  // Can the whole epilogue follow? Otherwise C is updated in place. It would make up half of the time to compile.
+  static constexpr bool fuses = nested;
+
+  static constexpr int compute_capability = 80;
+  static constexpr int ctas_per_multiprocessor = 2;  // the compiler keeps to registers for as many
+};
+
+}  // namespace cute_py::kernels

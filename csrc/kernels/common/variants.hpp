@@ -1,0 +1,181 @@
+#pragma once
+
+#include <cstddef>
+#include <initializer_list>
+
+#include <cute/tensor.hpp>
+
+#include "kernels/common/operand.hpp"
+#include "kernels/common/params.hpp"
+#include "numeric/types.hpp"
+#include "problem/entry.hpp"
+
+// Typed lists of what is compiled. A family's lists stand next to its kernel, and nothing else names its variants.
+namespace cute_py::kernels {
+
+// Builds, one bit for each: `minimal` is float32 without tensor cores, `host` enough of every type to run every
+// kernel's source in the emulator, `standard` what somebody uses on a GPU, `full` everything.
+using BuildSet = unsigned;
+inline constexpr BuildSet kMinimal = 1;
+inline constexpr BuildSet kHost = 2;
+inline constexpr BuildSet kStandard = 4;
+inline constexpr BuildSet kFull = 8;
+inline constexpr BuildSet kGpu = kStandard | kFull;
+inline constexpr BuildSet kAlways = kMinimal | kHost | kGpu;
+
+// The one that is being built.
+inline constexpr BuildSet kBuilt = CUTE_PY_BUILD_SET;
+
+// What a variant is made for: majorness of A and of B, and the letters that its name has for them.
+struct NT {
+  static constexpr char const* name = "nt";
+  static constexpr char const* letters = name;
+  static constexpr Major a = Major::mn;
+  static constexpr Major b = Major::mn;
+};
+struct TN {
+  static constexpr char const* name = "tn";
+  static constexpr char const* letters = name;
+  static constexpr Major a = Major::k;
+  static constexpr Major b = Major::k;
+};
+struct NN {
+  static constexpr char const* name = "nn";
+  static constexpr char const* letters = name;
+  static constexpr Major a = Major::mn;
+  static constexpr Major b = Major::k;
+};
+struct TT {
+  static constexpr char const* name = "tt";
+  static constexpr char const* letters = name;
+  static constexpr Major a = Major::k;
+  static constexpr Major b = Major::mn;
+};
+struct AnyLayout {
+  static constexpr char const* name = "any";
+  static constexpr char const* letters = "";
+  static constexpr Major a = Major::k;
+  static constexpr Major b = Major::k;
+};
+
+template <class...>
+struct List {};
+
+template <class... T>
+using Types = List<T...>;
+template <class... L>
+using Layouts = List<L...>;
+
+// How a row's variants are called: <kernel>_<before>_<layout>_<type>_<after>.
+struct Named {
+  static constexpr char const* before = "";
+  static constexpr char const* after = "";
+  static constexpr bool by_layout = true;
+};
+struct NamedPredicated : Named {
+  static constexpr char const* after = "predicated";
+};
+struct NamedNested : Named {
+  static constexpr char const* before = "nested";
+  static constexpr bool by_layout = false;
+};
+
+// Variants of one Config: for each type and each layout one, in the builds of `sets_`.
+template <template <class, Major, Major, Form> class Config_, Form form_, class Naming_, BuildSet sets_, class Types_,
+          class Layouts_>
+struct Row {
+  template <class T, class Layout>
+  using Config = Config_<T, Layout::a, Layout::b, form_>;
+  using Naming = Naming_;
+  using Types = Types_;
+  using Layouts = Layouts_;
+  static constexpr BuildSet sets = sets_;
+};
+
+// A name, put together by the compiler.
+struct Name {
+  char text[48] = {};
+
+  constexpr Name(std::initializer_list<char const*> parts) {
+    std::size_t length = 0;
+    for (char const* part : parts) {
+      if (length != 0 && *part != '\0') text[length++] = '_';
+      for (; *part != '\0'; ++part) text[length++] = *part;
+    }
+  }
+};
+
+template <class Family, class Row, class T, class Layout>
+inline constexpr Name kNameOf{Family::name, Row::Naming::before, Row::Naming::by_layout ? Layout::letters : "",
+                              numeric::kLettersOf<T>, Row::Naming::after};
+
+// What the products of a Config are formed and summed in.
+template <class Config>
+constexpr Compute compute_of() {
+  if (std::is_same_v<typename Config::TA, cutlass::tfloat32_t>) return Compute::tf32;
+  constexpr Compute kOwn[] = {Compute::f32, Compute::f64, Compute::c64, Compute::c128, Compute::i32};
+  for (Compute const compute : kOwn) {
+    if (type_of_sums(compute) == numeric::kDTypeOf<typename Config::TC>) return compute;
+  }
+  return {};
+}
+
+template <class Config, class Layout>
+constexpr Traits traits_of(char const* name, char const* kernel, Target target) {
+  using Tiler = typename Config::CtaTiler;
+  using T = typename Config::TC;
+  constexpr Compute compute = compute_of<Config>();
+  Traits t{};
+  t.name = name;
+  t.kernel = kernel;
+  t.layout = Layout::name;
+  t.target = target;
+  t.compute = compute;
+  t.factors = Config::converting ? factor_types(compute) : types(numeric::kDTypeOf<typename Config::TA>);
+  t.results = result_types(compute);
+  t.one_type = !Config::converting;
+  t.modes = Config::nested ? kMaxKernelModes : 1;
+  t.modes_m = cute::is_same_v<typename Config::StrideA, GettStride> ? 2 : t.modes;
+  t.most_m = Config::max_rows;
+  t.most_n = Config::max_columns;
+  t.least_l = Config::min_products;
+  t.fuses = Config::fuses;
+  t.tile[0] = cute::size<0>(Tiler{});
+  t.tile[1] = cute::size<1>(Tiler{});
+  t.tile[2] = cute::size<2>(Tiler{});
+  t.threads = Config::threads;
+  t.stages = Config::stages;
+  t.shared_bytes = static_cast<int>(sizeof(typename Config::SharedStorage));
+  t.predicated = Config::predicated;
+  t.conjugates = !numeric::kIsComplex<T> || Config::converting;
+  t.major_a = Layout::a;
+  t.major_b = Layout::b;
+  t.alignment_bytes = Config::alignment_bytes;
+  t.element_alignment = Config::converting ? 1 : static_cast<int>(sizeof(typename Config::TA));
+  t.compute_capability = Config::compute_capability;
+  t.isa = Isa::baseline;
+  return t;
+}
+
+// Calls add.template entry<Config, Layout>(name) for each variant of a row that this build has.
+template <class Family, class Row, class T, class Add, class... L>
+void for_each_layout(Add const& add, List<L...>) {
+  (add.template entry<Family, typename Row::template Config<T, L>, L>(kNameOf<Family, Row, T, L>.text), ...);
+}
+
+template <class Family, class Row, class Add, class... T>
+void for_each_type(Add const& add, List<T...>) {
+  (for_each_layout<Family, Row, T>(add, typename Row::Layouts{}), ...);
+}
+
+template <class Family, class Row, class Add>
+void for_each_variant(Add const& add) {
+  if constexpr ((Row::sets & kBuilt) != 0) for_each_type<Family, Row>(add, typename Row::Types{});
+}
+
+template <class Family, class Add, class... Rows>
+void for_each_variant(Add const& add, List<Rows...>) {
+  (for_each_variant<Family, Rows>(add), ...);
+}
+
+}  // namespace cute_py::kernels

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "kernels/common/variants.hpp"
+#include "kernels/gemm_skinny/config.hpp"
+#include "kernels/gemm_skinny/kernel.cuh"
+
+namespace cute_py::kernels {
+
+struct gemm_skinny_family {
+  static constexpr char const* name = "gemm_skinny";
+
+  template <class Config>
+  using Params = GemmParams<Config>;
+
+  template <class Config>
+  static constexpr auto program = &gemm_skinny<Config, typename Config::ProblemShape, typename Config::StrideA,
+                                               typename Config::StrideB, typename Config::StrideC>;
+};
+
+}  // namespace cute_py::kernels

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "kernels/common/variants.hpp"
+#include "kernels/gemm_sm80/config.hpp"
+#include "kernels/gemm_sm80/kernel.cuh"
+
+namespace cute_py::kernels {
+
+struct gemm_sm80_family {
+  static constexpr char const* name = "gemm_sm80";
+
+  template <class Config>
+  using Params = GemmParams<Config>;
+
+  template <class Config>
+  static constexpr auto program = &gemm_sm80<Config, typename Config::ProblemShape, typename Config::StrideA,
+                                             typename Config::StrideB, typename Config::StrideC>;
+};
+
+}  // namespace cute_py::kernels

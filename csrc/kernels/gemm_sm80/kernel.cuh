@@ -1,0 +1,199 @@
+// C(m,n,l) = alpha * sum_k A(m,k,l) * B(n,k,l) + beta * C(m,n,l), or any other epilogue
+//
+// After:     sgemm_sm80, with tensor cores in the place of scalar multiply-adds: cp.async fills swizzled stages of shared
+//            memory, ldmatrix brings fragments to registers one k-block ahead of mma.sync
+// Requires:  any M, N, K >= 0. Not nested: extents are multiples of the tile, unit strides as in the Config, 16-byte
+//            aligned pointers and strides
+// Numerics:  products exact (of tfloat32: of factors rounded to nearest, ties away), summed by the tensor core in the
+//            Config's TC, groups of k ascending; bitwise repeatable
+// Smem:      Config::stages tiles of A and of B, dynamic
+// Threads:   Config::threads, all of them copy, all of them compute
+#pragma once
+
+#include <cute/tensor.hpp>
+
+#include "kernels/common/epilogue.cuh"
+#include "kernels/common/modes.cuh"
+#include "kernels/common/namespace.hpp"
+#include "kernels/common/predication.cuh"
+
+namespace cute_py::kernels::cutlass_scheduled {
+
+template <class Config, class ProblemShape, class AStride, class BStride, class CStride>
+static __global__ __launch_bounds__(Config::threads, Config::ctas_per_multiprocessor)
+void gemm_sm80(ProblemShape shape_MNK,
+               typename Config::PointerA A, AStride dA,
+               typename Config::PointerB B, BStride dB,
+               typename Config::TC      *  , CStride   ,
+               Epilogue<typename Config::TE> const epilogue, Batch const batch)
+{
+  using namespace cute;
+
+  typename Config::CtaTiler    cta_tiler;                                                               // (BLK_M,BLK_N,BLK_K)
+  typename Config::SmemLayoutA sA_layout;                                                               // (BLK_M,BLK_K,PIPE)
+  typename Config::SmemLayoutB sB_layout;                                                               // (BLK_N,BLK_K,PIPE)
+  typename Config::TiledCopyA  copy_a;
+  typename Config::TiledCopyB  copy_b;
+  typename Config::TiledMma    mma;
+
+  // Preconditions
+  CUTE_STATIC_ASSERT_V(rank(shape_MNK) == Int<3>{});                                                    // (M,N,K)
+  CUTE_STATIC_ASSERT_V(fits(select<0,2>(shape_MNK), dA));                                               // A strides for (M,K)
+  CUTE_STATIC_ASSERT_V(fits(select<1,2>(shape_MNK), dB));                                               // B strides for (N,K)
+  CUTE_STATIC_ASSERT_V(size<0>(sA_layout) == size<0>(cta_tiler));                                       // BLK_M
+  CUTE_STATIC_ASSERT_V(size<1>(sA_layout) == size<2>(cta_tiler));                                       // BLK_K
+  CUTE_STATIC_ASSERT_V(size<0>(sB_layout) == size<1>(cta_tiler));                                       // BLK_N
+  CUTE_STATIC_ASSERT_V(size<1>(sB_layout) == size<2>(cta_tiler));                                       // BLK_K
+  CUTE_STATIC_ASSERT_V(size(copy_a) == Int<Config::threads>{});                                         // threads that copy A
+  CUTE_STATIC_ASSERT_V(size(copy_b) == Int<Config::threads>{});                                         // threads that copy B
+  CUTE_STATIC_ASSERT_V(size(mma) == Int<Config::threads>{});                                            // threads that compute C
+  CUTE_STATIC_ASSERT_V(size<2>(sA_layout) == Int<Config::stages>{});                                    // PIPE
+  CUTE_STATIC_ASSERT_V(size<2>(sB_layout) == Int<Config::stages>{});                                    // PIPE
+
+  // This CTA's product of the batch
+  auto const to = batch.operands(batch.first + blockIdx.z);                                             // A, B, C
+
+  // Full and tiled tensors
+  auto shape_MK = select<0,2>(shape_MNK);
+  auto shape_NK = select<1,2>(shape_MNK);
+  auto shape_MN = select<0,1>(shape_MNK);
+
+  Tensor mA = operand_or_coordinates(A + to.in[0], shape_MK, dA);                                       // (M,K)
+  Tensor mB = operand_or_coordinates(B + to.in[1], shape_NK, dB);                                       // (N,K)
+
+  auto cta_coord = make_coord(blockIdx.x, blockIdx.y, _);                                               // (m,n,k)
+  Tensor gA = local_tile(mA, cta_tiler, cta_coord, Step<_1, X,_1>{});                                   // (BLK_M,BLK_K,k)
+  Tensor gB = local_tile(mB, cta_tiler, cta_coord, Step< X,_1,_1>{});                                   // (BLK_N,BLK_K,k)
+
+  // The coordinate of each element of the tile of C
+  Tensor cC = local_tile(make_identity_tensor(shape_MN), cta_tiler, cta_coord, Step<_1,_1, X>{});       // (BLK_M,BLK_N)
+
+  // Shared memory
+  extern __shared__ __align__(16) unsigned char shared_memory[];
+  auto& shared = *reinterpret_cast<typename Config::SharedStorage*>(shared_memory);
+  Tensor sA = make_tensor(make_smem_ptr(shared.a), sA_layout);                                          // (BLK_M,BLK_K,PIPE)
+  Tensor sB = make_tensor(make_smem_ptr(shared.b), sB_layout);                                          // (BLK_N,BLK_K,PIPE)
+
+  // Partition the copies: gmem -> smem
+  ThrCopy thr_copy_a = copy_a.get_slice(copying_thread(dA, threadIdx.x));
+  Tensor tAgA = thr_copy_a.partition_S(gA);                                                             // (CPY,CPY_M,CPY_K,k)
+  Tensor tAsA = thr_copy_a.partition_D(sA);                                                             // (CPY,CPY_M,CPY_K,PIPE)
+
+  ThrCopy thr_copy_b = copy_b.get_slice(copying_thread(dB, threadIdx.x));
+  Tensor tBgB = thr_copy_b.partition_S(gB);                                                             // (CPY,CPY_N,CPY_K,k)
+  Tensor tBsB = thr_copy_b.partition_D(sB);                                                             // (CPY,CPY_N,CPY_K,PIPE)
+
+  CUTE_STATIC_ASSERT_V(size<1>(tAgA) == size<1>(tAsA));                                                 // CPY_M
+  CUTE_STATIC_ASSERT_V(size<2>(tAgA) == size<2>(tAsA));                                                 // CPY_K
+  CUTE_STATIC_ASSERT_V(size<1>(tBgB) == size<1>(tBsB));                                                 // CPY_N
+  CUTE_STATIC_ASSERT_V(size<2>(tBgB) == size<2>(tBsB));                                                 // CPY_K
+
+  auto load_tile = [&](int k_tile, int pipe) {                                                          // gmem -> smem, asynchronous
+    if constexpr (Config::nested) {
+      using ZeroFill = typename Config::ZeroFill;
+      auto const rows_a = gathered_rows(shared.offsets.rows_a, tAgA(0,_,_,0), get<0>(gA(0,0,0)));
+      auto const rows_b = gathered_rows(shared.offsets.rows_b, tBgB(0,_,_,0), get<0>(gB(0,0,0)));
+      rows_a.template copy<ZeroFill>(A + to.in[0], shared.offsets.steps_a, tAgA(0,_,_,k_tile), tAsA(0,_,_,pipe));
+      rows_b.template copy<ZeroFill>(B + to.in[1], shared.offsets.steps_b, tBgB(0,_,_,k_tile), tBsB(0,_,_,pipe));
+    } else {
+      copy(copy_a, tAgA(_,_,_,k_tile), tAsA(_,_,_,pipe));
+      copy(copy_b, tBgB(_,_,_,k_tile), tBsB(_,_,_,pipe));
+    }
+  };
+
+  // Partition the math and its accumulators
+  ThrMMA thr_mma = mma.get_slice(threadIdx.x);
+  Tensor tCcC = thr_mma.partition_C(cC);                                                                // (MMA,MMA_M,MMA_N)
+  Tensor tCrA = make_tensor<typename Config::TA>(partition_shape_A(mma, select<0,2>(cta_tiler)));       // (MMA,MMA_M,MMA_K)
+  Tensor tCrB = make_tensor<typename Config::TB>(partition_shape_B(mma, select<1,2>(cta_tiler)));       // (MMA,MMA_N,MMA_K)
+  Tensor tCrC = make_tensor<typename Config::TC>(shape(tCcC));                                          // (MMA,MMA_M,MMA_N)
+
+  CUTE_STATIC_ASSERT_V(size<1>(tCrC) == size<1>(tCrA));                                                 // MMA_M
+  CUTE_STATIC_ASSERT_V(size<2>(tCrC) == size<1>(tCrB));                                                 // MMA_N
+  CUTE_STATIC_ASSERT_V(size<2>(tCrA) == size<2>(tCrB));                                                 // MMA_K
+
+  // Partition the copies: smem -> registers
+  auto read_a = make_tiled_copy_A(typename Config::ReadA{}, mma);
+  auto thr_read_a = read_a.get_slice(threadIdx.x);
+  Tensor tXsA = thr_read_a.partition_S(sA);                                                             // (CPY,MMA_M,MMA_K,PIPE)
+  Tensor tXrA = thr_read_a.retile_D(tCrA);                                                              // (CPY,MMA_M,MMA_K)
+
+  auto read_b = make_tiled_copy_B(typename Config::ReadB{}, mma);
+  auto thr_read_b = read_b.get_slice(threadIdx.x);
+  Tensor tXsB = thr_read_b.partition_S(sB);                                                             // (CPY,MMA_N,MMA_K,PIPE)
+  Tensor tXrB = thr_read_b.retile_D(tCrB);                                                              // (CPY,MMA_N,MMA_K)
+
+  auto read_k_block = [&](auto k_block, int pipe) {                                                     // smem -> registers
+    copy(read_a, tXsA(_,_,k_block,pipe), tXrA(_,_,k_block));
+    copy(read_b, tXsB(_,_,k_block,pipe), tXrB(_,_,k_block));
+  };
+
+  clear(tCrC);
+
+  // Of operands of any modes, the offsets of rows and of the first steps of k
+  if constexpr (Config::nested) {
+    OffsetWriter<Config>{shared.offsets, dA, dB, size<1>(shape_MK)}.begin(get<0>(gA(0,0,0)), size<0>(shape_MK),
+                                                                          get<0>(gB(0,0,0)), size<0>(shape_NK));
+
+    __syncthreads();  // the offsets, found by all threads, become visible to all threads
+  }
+
+  // Prologue: all stages but one on their way, the first k-block of the first tile in registers
+  int const k_tile_max = size<3>(tAgA);
+  auto k_block_max = size<2>(tCrA);
+  CUTE_STATIC_ASSERT_V(k_block_max > Int<1>{});
+
+  CUTE_UNROLL
+  for (int k_tile = 0; k_tile < Config::stages - 1; ++k_tile) {
+    if (k_tile < k_tile_max) {
+      load_tile(k_tile, k_tile);
+    }
+    cp_async_fence();
+  }
+
+  int pipe_read  = 0;                    // the stage that is multiplied
+  int pipe_write = Config::stages - 1;   // the stage that is filled
+
+  if (k_tile_max > 0) {
+    cp_async_wait<Config::stages - 2>();  // this thread's part of the first tile has arrived
+    __syncthreads();                      // the first tile, written by all threads, becomes visible to all threads
+
+    read_k_block(Int<0>{}, pipe_read);
+  }
+
+  // Main loop: while k-block k is multiplied, k-block k+1 is on its way from shared memory and stages - 1 tiles from global
+  CUTE_NO_UNROLL
+  for (int k_tile = 0; k_tile < k_tile_max; ++k_tile) {
+    for_each(make_int_sequence<decltype(k_block_max)::value>{}, [&](auto k_block) {
+      if constexpr (k_block == k_block_max - Int<1>{}) {
+        cp_async_wait<Config::stages - 2>();  // this thread's part of the next tile has arrived
+        __syncthreads();                      // the next tile becomes visible to all threads, and all threads have read this
+                                              // one before any thread refills its stage
+        pipe_read = pipe_read == Config::stages - 1 ? 0 : pipe_read + 1;
+      }
+
+      read_k_block((k_block + Int<1>{}) % k_block_max, pipe_read);
+
+      if constexpr (k_block == Int<0>{}) {
+        int const k_tile_next = k_tile + Config::stages - 1;
+        if (k_tile_next < k_tile_max) {
+          if constexpr (Config::nested) {
+            OffsetWriter<Config>{shared.offsets, dA, dB, size<1>(shape_MK)}.advance(k_tile_next);
+          }
+          load_tile(k_tile_next, pipe_write);
+        }
+        cp_async_fence();  // one group per tile, empty at the end, so that the waits count tiles
+        pipe_write = pipe_write == Config::stages - 1 ? 0 : pipe_write + 1;
+      }
+      round_factors(tCrA(_,_,k_block));
+      round_factors(tCrB(_,_,k_block));
+      gemm(mma, tCrA(_,_,k_block), tCrB(_,_,k_block), tCrC);                                            // (MMA,MMA_M,MMA_N)
+    });
+  }
+
+  // Epilogue
+  store_fused<size<0>(cta_tiler), size<1>(cta_tiler), Config::threads, sizeof(shared)>(
+      EpilogueOf<typename Config::TE>(epilogue, batch, blockIdx.z), tCrC, tCcC, cC(0,0), shape_MN, shared_memory);
+}
+
+}  // namespace cute_py::kernels::cutlass_scheduled

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "kernels/common/variants.hpp"
+#include "kernels/sgemm_sm80/config.hpp"
+#include "kernels/sgemm_sm80/kernel.cuh"
+
+namespace cute_py::kernels {
+
+struct NamedNarrow : Named {
+  static constexpr char const* before = "narrow";
+  static constexpr bool by_layout = false;
+};
+
+struct sgemm_sm80_family {
+  static constexpr char const* name = "sgemm_sm80";
+
+  template <class Config>
+  using Params = GemmParams<Config>;
+
+  template <class Config>
+  static constexpr auto program = &sgemm_sm80<Config, typename Config::ProblemShape, typename Config::StrideA,
+                                              typename Config::StrideB, typename Config::StrideC>;
+};
+
+}  // namespace cute_py::kernels

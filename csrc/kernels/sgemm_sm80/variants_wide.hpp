@@ -1,0 +1,17 @@
+#pragma once
+
+#include "kernels/sgemm_sm80/family.hpp"
+
+namespace cute_py::kernels {
+
+struct sgemm_sm80_variants_wide {
+  using Family = sgemm_sm80_family;
+  using Rows = List<Row<SgemmSm80Narrow, Form::nested, NamedNarrow, kFull, Types<double>, Layouts<AnyLayout>>,
+                    Row<SgemmSm80, Form::nested, NamedNested, kFull, Types<double>, Layouts<AnyLayout>>,
+                    Row<SgemmSm80, Form::predicated, NamedPredicated, kFull,
+                        Types<double, numeric::complex64, numeric::complex128>, Layouts<NT, TN, NN, TT>>,
+                    Row<SgemmSm80, Form::whole, Named, kFull, Types<double, numeric::complex64, numeric::complex128>,
+                        Layouts<NT, TN, NN, TT>>>;
+};
+
+}  // namespace cute_py::kernels

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <complex>
+#include <cstdint>
+#include <tuple>
+
+#include "base/dtype.hpp"
+#include "problem/modes.hpp"
+
+// What a product is, without what changes from call to call: D(m,n,l) = epilogue(alpha * sum_k A(m,k,l) * B(n,k,l) +
+// beta * C(m,n,l)).
+namespace cute_py {
+
+enum class Activation : std::uint8_t { none, relu, gelu, gelu_tanh, silu, sigmoid };
+
+// The most that an array's alignment is told of: 16 bytes.
+inline constexpr int kMaxLog2Alignment = 4;
+
+// Everything that the choice of a kernel may depend on: types, alignments, modes, which parts of the formula there are.
+// No pointers and no scalars: equal geometries are computed alike.
+struct Geometry {
+  Modes m;  // in A and D
+  Modes n;  // in B and D
+  Modes k;  // in A, B or both
+  Modes l;  // in A, B and D: products of a batch
+
+  PerRole<DType> type;                   // of A, B and D, and of the others if there are any
+  PerRole<std::uint8_t> log2_alignment;  // of the pointer, up to kMaxLog2Alignment
+
+  Compute compute = Compute::f32;
+  bool multiplies = true;  // alpha and K are not 0: A and B are read
+  bool reads_c = false;    // beta is not 0
+  bool c_is_d = false;     // C, if it is read, is the result itself
+  bool has_bias = false;
+  bool has_residual = false;
+  bool scales = false;    // by a number that is not 1
+  bool saturate = false;  // a result that the type of D cannot hold becomes its largest or smallest number
+  Activation activation = Activation::none;
+  bool conj_a = false;
+  bool conj_b = false;
+  bool batch_invariant = false;  // a row's bits must not depend on M, N and L
+
+  // Is the array of this role read or written?
+  bool has(Role role) const {
+    switch (role) {
+      case Role::a:
+      case Role::b:
+        return multiplies;
+      case Role::c:
+        return reads_c;
+      case Role::d:
+        return true;
+      case Role::bias:
+        return has_bias;
+      case Role::residual:
+        return has_residual;
+    }
+    return false;
+  }
+
+  bool is_empty() const { return m.size() == 0 || n.size() == 0 || l.size() == 0; }
+
+  // Is D = alpha * A B^T + beta * C all that is asked for?
+  bool is_plain() const { return !has_bias && !has_residual && !scales && !saturate && activation == Activation::none; }
+
+  bool is_aligned(Role role, int bytes) const { return (1 << log2_alignment[role]) % bytes == 0; }
+};
+
+inline bool operator==(Geometry const& x, Geometry const& y) {
+  auto const all = [](Geometry const& g) {
+    return std::tie(g.m, g.n, g.k, g.l, g.type, g.log2_alignment, g.compute, g.multiplies, g.reads_c, g.c_is_d,
+                    g.has_bias, g.has_residual, g.scales, g.saturate, g.activation, g.conj_a, g.conj_b,
+                    g.batch_invariant);
+  };
+  return all(x) == all(y);
+}
+
+// The arrays and numbers of one call.
+struct Arguments {
+  PerRole<void*> data;  // each array's element at coordinate 0; null of those that there are not
+  std::complex<double> alpha = 1;
+  std::complex<double> beta = 0;
+  double scale = 1;
+};
+
+template <class Self, class Visit>
+void for_each_group(Self& geometry, Visit const& visit) {
+  visit(geometry.m);
+  visit(geometry.n);
+  visit(geometry.k);
+  visit(geometry.l);
+}
+
+// How aligned an address is, as a Geometry tells it.
+inline std::uint8_t log2_alignment_of(std::uintptr_t address) {
+  std::uint8_t log2 = 0;
+  while (log2 < kMaxLog2Alignment && address % (std::uintptr_t{2} << log2) == 0) ++log2;
+  return log2;
+}
+
+// The element that many elements after the first one of an array.
+inline void* element(void* data, DType type, std::int64_t offset) {
+  return static_cast<char*>(data) + offset * bytes_of(type);
+}
+
+}  // namespace cute_py

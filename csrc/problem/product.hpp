@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "problem/geometry.hpp"
+#include "problem/request.hpp"
+
+// The rules of the operation: what a request must be, and the product that it asks for.
+namespace cute_py {
+
+struct Product {
+  Geometry geometry;  // of the modes as they were named, not folded
+
+  // Of the result.
+  std::vector<std::int64_t> shape;
+  std::vector<std::int64_t> stride;  // of a new one, in elements: dense
+  DType type = DType::f32;           // of a new one
+  bool first_fastest = false;        // of a new one: its first mode, or else its last
+
+  std::int64_t bytes = 0;  // that have to move at least: each element of A, B, D and, if it is read, C once
+};
+
+// Throws OperandError or UnsupportedProblemError, with the rule, the operands and a way out. Of where the arrays are
+// only their alignment matters.
+Product make_product(Request const& request);
+
+// Throws OperandError unless what is written lies apart from all that is read.
+void require_apart(Request const& request);
+
+// The numbers of a call, rounded to what the product is summed in.
+Arguments make_arguments(Request const& request, Compute compute);
+
+}  // namespace cute_py

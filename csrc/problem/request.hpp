@@ -1,0 +1,70 @@
+#pragma once
+
+#include <complex>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "problem/device.hpp"
+#include "problem/geometry.hpp"
+#include "problem/view.hpp"
+
+// A product as a caller asks for it.
+namespace cute_py {
+
+// The modes of A, B and D, a letter for each. Letters of all three are L, of A and D M, of B and D N, of others K.
+struct Labels {
+  std::string a;
+  std::string b;
+  std::string d;
+};
+
+// A function of the public interface.
+struct Function {
+  std::string name;              // for messages: "gemm", "sgemm_nt", "contract('ij,jk', ...)"
+  std::string layout;            // "nt", ...: the strides that it insists on; "" for any
+  std::string factors;           // the type that it insists on; "" for any
+  std::optional<Labels> labels;  // none: of a GEMM, by the ranks of A and B
+  std::uint64_t id = 0;          // of the rules for its labels: no two functions have the same
+};
+
+struct Scalar {
+  std::complex<double> value;
+  bool is_complex = false;
+};
+
+struct Request {
+  Function const* function = nullptr;
+  std::string_view what;  // what decides on its labels beside the shapes of A and B, such as subscripts
+
+  // The arrays; null of those that were not given.
+  View const* a = nullptr;
+  View const* b = nullptr;
+  View const* c = nullptr;    // added, times beta, and written to if there is no `out`
+  View const* out = nullptr;  // written to
+  View const* bias = nullptr;
+  View const* residual = nullptr;
+
+  Scalar alpha{1.0};
+  Scalar beta{0.0};
+  double scale = 1;
+  Activation activation = Activation::none;
+  bool saturate = false;
+  bool conj_a = false;
+  bool conj_b = false;
+  bool batch_invariant = false;
+  std::string_view compute;                    // "" for the types' own
+  std::string_view out_dtype;                  // "" for the factors' own
+  std::string_view kernel = "auto";            // or a kernel's name, or a variant's
+  std::string_view device;                     // "", "cpu", "emulator", "cuda" or "cuda:1"
+  std::shared_ptr<DeviceInfo const> invented;  // a GPU that nobody has, in place of `device`
+
+  // What is written to; null for a new array.
+  View const* result() const { return out != nullptr ? out : c; }
+
+  // "\n  A float32 (2,3):(3,1) cpu\n  B ...", for messages.
+  std::string operands_text() const;
+};
+
+}  // namespace cute_py

@@ -1,0 +1,1 @@
+"""Products: GEMM and contractions, called, planned and explained."""

@@ -1,0 +1,456 @@
+"""`einsum`: sums of products of any number of arrays, pair by pair.
+
+What can be known of a call from its subscripts, shapes, types and the way to order the pairs is found once and kept: the pairs,
+and of each what the core is told.
+"""
+
+from __future__ import annotations
+
+import difflib
+import operator
+import reprlib
+import string
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from cute_py import _core
+from cute_py.errors import CuteError, OperandError, UnsupportedProblemError
+from cute_py.products import subscripts as _subscripts
+from cute_py.products.arrays import as_number, empty_result, number_like, numpy_type, shape_of, type_text, with_numbers
+from cute_py.products.explanation import Explanation
+from cute_py.products.options import Array, EinsumOptions, Number
+from cute_py.products.product import written_out
+from cute_py.products.types import type_name
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+__all__ = ["Einsum", "EinsumExplanation", "EinsumPlan", "einsum"]
+
+Path = tuple[tuple[int, ...], ...]
+
+_HALVES = frozenset(["float16", "bfloat16"])
+_FACTORS = ("float16", "bfloat16", "float32", "float64", "complex64", "complex128", "int8")
+_WAYS = ("auto", "auto-hq", "optimal", "dp", "branch-all", "branch-2", "branch-1", "greedy", "random-greedy")
+
+
+class _Step(NamedTuple):
+    """One product: of which of the operands and results so far, counted from 0, or of the first with a one."""
+
+    first: int
+    second: int | None
+    product: Any
+    labels: str
+    is_of_halves: bool
+
+
+class _Pairs:
+    """An einsum as its pairs, with the options of each."""
+
+    def __init__(self, operands: tuple[Any, ...], optimize: Any, options: dict[str, Any]) -> None:
+        if not options.keys() <= EinsumOptions.__annotations__.keys():
+            unknown = min(options.keys() - EinsumOptions.__annotations__.keys())
+            raise TypeError(f"einsum() got an unexpected keyword argument {unknown!r}")
+        subscripts, given = _arguments(operands)
+        self.arrays = with_numbers("einsum", given)
+        shapes = tuple([getattr(array, "shape", None) for array in self.arrays])
+        if not all(isinstance(shape, tuple) for shape in shapes):
+            shapes = tuple([shape_of("einsum", f"operand {i}", array) for i, array in enumerate(self.arrays, 1)])
+        types = tuple([getattr(array, "dtype", None) for array in self.arrays])
+        if len(self.arrays) <= 2:
+            optimize = None
+        elif not isinstance(optimize, (str, bool)):
+            optimize = _given_path(len(self.arrays), optimize)
+        half, self.steps = _steps(subscripts, shapes, types, optimize)
+
+        self._last = options
+        if len(self.steps) > 1 or half is not None:
+            compute = type_name("compute", options.get("compute"))
+            in_float32 = compute in (None, "float32", "tfloat32")
+            if half is not None and options.get("out_dtype") is None and in_float32:
+                self._last = {**options, "out_dtype": half}
+            self._inner = {name: x for name, x in options.items() if name not in ("epilogue", "out_dtype")}
+            self._widened = {**self._inner, "out_dtype": "float32"} if in_float32 else self._inner
+
+    def options_of(self, step: _Step) -> dict[str, Any]:
+        """Return the options of a step: those of the caller are the last one's."""
+        if step is self.steps[-1]:
+            return self._last
+        return self._widened if step.is_of_halves else self._inner
+
+    def operands_of(self, step: _Step, values: list[Any]) -> tuple[Any, Any]:
+        """Return the arrays of a step, and let go of intermediate results, which nobody else uses."""
+        x = values[step.first]
+        y = _one_beside(x, step) if step.second is None else values[step.second]
+        values[step.first] = None
+        if step.second is not None:
+            values[step.second] = None
+        return x, y
+
+    def read(self, verb: str, out: Any, alpha: Any) -> list[Any]:
+        """Return what the `verb` of each step says, beside arrays in the place of intermediate results."""
+        values = list(self.arrays)
+        found = []
+        for step in self.steps:
+            is_last = step is self.steps[-1]
+            x, y = self.operands_of(step, values)
+            more = {"alpha": alpha, "out": out} if is_last else {}
+            said = getattr(step.product, verb)(x, y, **more, **self.options_of(step))
+            found.append(said)
+            if not is_last:
+                values.append(empty_result(x, said.shape, False, said.dtype))
+        return found
+
+
+class Einsum:
+    """The function `einsum`, which can be planned and explained as every product can."""
+
+    def __call__(
+        self,
+        *operands: Any,
+        out: Array | None = None,
+        optimize: Any = "auto",
+        alpha: Number = 1.0,
+        **options: Unpack[EinsumOptions],
+    ) -> Any:
+        """Compute it."""
+        pairs = _Pairs(operands, optimize, dict(options))
+        values = pairs.arrays
+        for step in pairs.steps[:-1]:
+            x, y = pairs.operands_of(step, values)
+            values.append(step.product(x, y, **pairs.options_of(step)))
+        last = pairs.steps[-1]
+        try:
+            x, y = pairs.operands_of(last, values)
+            result = last.product(x, y, alpha=alpha, out=out, **pairs.options_of(last))
+        except CuteError as error:
+            if last.second is not None:
+                raise
+            raise _without_the_one(error) from None
+        return as_number(result, out)
+
+    def plan(
+        self,
+        *operands: Any,
+        out: Array | None = None,
+        optimize: Any = "auto",
+        alpha: Number = 1.0,
+        **options: Unpack[EinsumOptions],
+    ) -> EinsumPlan:
+        """Prepare a call for many arrays that are laid out like these."""
+        pairs = _Pairs(operands, optimize, dict(options))
+        return EinsumPlan(pairs.steps, tuple(pairs.read("plan", out, alpha)))
+
+    def explain(
+        self,
+        *operands: Any,
+        out: Array | None = None,
+        optimize: Any = "auto",
+        alpha: Number = 1.0,
+        **options: Unpack[EinsumOptions],
+    ) -> EinsumExplanation:
+        """Say in what pairs the call would be computed, and of each what `contract.explain` says."""
+        pairs = _Pairs(operands, optimize, dict(options))
+        return EinsumExplanation(tuple(pairs.read("explain", out, alpha)), tuple(step.labels for step in pairs.steps))
+
+    def __repr__(self) -> str:
+        return "<product einsum>"
+
+    def __reduce__(self) -> str:
+        return "einsum"
+
+    def __get__(self, instance: Any, owner: Any = None) -> Einsum:
+        return self
+
+
+@dataclass(frozen=True)
+class EinsumExplanation:
+    """What `einsum.explain` found. Its string is the explanation in words.
+
+    Attributes
+    ----------
+    pairs
+        The explanation of each product, in order.
+    subscripts
+        Of each product.
+    """
+
+    pairs: tuple[Explanation, ...]
+    subscripts: tuple[str, ...]
+
+    @property
+    def flops(self) -> int:
+        """Of all products."""
+        return sum(pair.flops for pair in self.pairs)
+
+    def __str__(self) -> str:
+        parts = []
+        for number, (subscripts, pair) in enumerate(zip(self.subscripts, self.pairs, strict=True), 1):
+            parts.append(
+                f"pair {number} of {len(self.pairs)}, {subscripts}\n{pair}" if len(self.pairs) > 1 else str(pair)
+            )
+        return "\n\n".join(parts)
+
+
+class EinsumPlan:
+    """An `einsum` with its pairs and their kernels chosen. Call it with arrays laid out like those that it was made for."""
+
+    def __init__(self, steps: tuple[_Step, ...], plans: tuple[_core.Plan, ...]) -> None:
+        self._steps = steps
+        self._plans = plans
+
+    def __call__(self, *arrays: Any, out: Array | None = None, stream: Any = None) -> Any:
+        """Compute it. Raises OperandError for arrays that it was not made for."""
+        count = (
+            sum(1 for step in self._steps for i in (step.first, step.second) if i is not None) - len(self._steps) + 1
+        )
+        if len(arrays) != count:
+            raise OperandError(f"this plan of einsum takes {count} arrays, got {len(arrays)}")
+        values = with_numbers("einsum", arrays)
+        for step, plan in zip(self._steps, self._plans, strict=True):
+            x = values[step.first]
+            y = _one_beside(x, step) if step.second is None else values[step.second]
+            values.append(plan(x, y, out=out if step is self._steps[-1] else None, stream=stream))
+        return as_number(values[-1], out)
+
+    @property
+    def workspace_bytes(self) -> int:
+        """Memory for sums between the steps of one pair, in bytes: the most of any."""
+        return max(plan.workspace_bytes for plan in self._plans)
+
+    def explain(self) -> EinsumExplanation:
+        """Say what the plan does."""
+        return EinsumExplanation(
+            tuple(plan.explain() for plan in self._plans), tuple(step.labels for step in self._steps)
+        )
+
+    def __repr__(self) -> str:
+        return f"<Plan of einsum in {len(self._plans)} pair{'s' * (len(self._plans) != 1)}>"
+
+
+einsum = Einsum()
+einsum.__name__ = einsum.__qualname__ = "einsum"  # type: ignore[attr-defined]
+einsum.__doc__ = """Return the sum of products of any number of arrays that the subscripts name, pair by pair.
+
+Parameters
+----------
+operands
+    ``einsum("ij,jk,kl->il", A, B, C)``, or arrays each with a list of integers for its indices and a last one for the
+    result: ``einsum(A, [0, 1], B, [1, 2], [0, 2])``. Subscripts and numbers among the arrays are as in `contract`.
+out
+    Where the result goes.
+optimize
+    How opt_einsum orders the pairs: a name of one of its ways, such as ``"optimal"`` or ``"greedy"``, or the path itself,
+    a list of tuples of positions. False takes them from the left. What is found is kept for calls with the same
+    subscripts, shapes and types.
+options
+    Of `contract`: `alpha`, `device`, `compute`, `out_dtype`, ...; `alpha`, `epilogue` and `out_dtype` apply to the last
+    pair.
+
+Intermediate results are as wide as what is summed in: float32 for float16 and bfloat16. int8 takes two operands, since its sums
+are int32, which is no type of a factor. A new result without modes is a NumPy scalar where the operands are NumPy's.
+
+>>> import cute_py, numpy as np
+>>> A = np.ones((2, 3), np.float32)
+>>> cute_py.einsum("ij,kj,kl->il", A, A, A)
+array([[6., 6., 6.],
+       [6., 6., 6.]], dtype=float32)
+"""
+einsum.__signature__ = written_out(Einsum.__call__, EinsumOptions)  # type: ignore[attr-defined]
+
+
+def _one_beside(x: Any, step: _Step) -> Any:
+    """Return the number one as an array of no modes, of the library and the type of `x`, beside it."""
+    if hasattr(x, "new_ones"):  # PyTorch's
+        return x.new_ones(())
+    dtype = getattr(x, "dtype", None)
+    if not isinstance(dtype, np.dtype):
+        # The core knows what type a producer has that only exports its memory.
+        letters = step.labels.partition("->")[0]
+        itself = _core.make_product("einsum", labels=(letters, letters, ""))
+        dtype = numpy_type(itself.explain(x, x).operands[0].split()[1])
+    return number_like(x, 1, dtype)
+
+
+def _without_the_one(error: CuteError) -> CuteError:
+    """Return the error of a product with a one without the line that shows the one, which nobody passed."""
+    return type(error)("\n".join(line for line in str(error).split("\n") if not line.startswith("  B ")))
+
+
+# ---- Arguments
+
+
+def _arguments(operands: tuple[Any, ...]) -> tuple[str, Sequence[Any]]:
+    if not operands:
+        raise OperandError("einsum takes subscripts and arrays, got nothing\n  next: einsum('ij,jk->ik', A, B)")
+    if isinstance(operands[0], str):
+        if len(operands) == 1:
+            raise OperandError("einsum takes subscripts and arrays, got no array\n  next: einsum('ij,jk->ik', A, B)")
+        return operands[0], operands[1:]
+    arrays = operands[0 : len(operands) - len(operands) % 2 : 2]
+    lists = operands[1::2] + (operands[-1:] if len(operands) % 2 else ())
+    terms = [_letters_of(indices) for indices in lists]
+    text = ",".join(terms[: len(arrays)])
+    return (text + "->" + terms[-1] if len(operands) % 2 else text), arrays
+
+
+def _letters_of(indices: Any) -> str:
+    letters = string.ascii_uppercase + string.ascii_lowercase
+    try:
+        numbers = [i if i is Ellipsis else operator.index(i) for i in indices]
+        if all(i is Ellipsis or 0 <= i < len(letters) for i in numbers):
+            return "".join("..." if i is Ellipsis else letters[i] for i in numbers)
+        got = reprlib.repr(indices)
+    except TypeError:
+        shape = getattr(indices, "shape", None)
+        got = reprlib.repr(indices) if shape is None else f"a {type(indices).__name__} of shape {shape}"
+    raise OperandError(
+        f"einsum: indices are lists of integers from 0 to {len(letters) - 1} and Ellipsis, got {got}\n"
+        "  next: einsum('ij,jk->ik', A, B), or einsum(A, [0, 1], B, [1, 2], [0, 2])"
+    )
+
+
+def _given_path(count: int, path: Any) -> Path:
+    """Return a path that the caller gave, of opt_einsum or of `numpy.einsum_path`, which begins with a word."""
+    refusal = OperandError(
+        f"einsum: optimize {reprlib.repr(path)} is no path for {count} operands\n"
+        "  next: name a way such as 'greedy', or pass a list of tuples of positions among the operands that are left"
+    )
+    steps = []
+    try:
+        given = list(path)
+        for step in given[1:] if given and given[0] == "einsum_path" else given:
+            positions = tuple(operator.index(i) for i in step)
+            if not positions or len(set(positions)) != len(positions) or not all(0 <= i < count for i in positions):
+                raise refusal
+            steps.append(positions)
+            count += 1 - len(positions)
+    except TypeError:
+        raise refusal from None
+    if count != 1:
+        raise refusal
+    return tuple(steps)
+
+
+# ---- Pairs
+
+
+@lru_cache(maxsize=1024)
+def _steps(
+    subscripts: str, shapes: tuple[tuple[int, ...], ...], dtypes: tuple[Any, ...], optimize: Any
+) -> tuple[str | None, tuple[_Step, ...]]:
+    """Return the products of an einsum in their order, and before them float16 or bfloat16 if all operands are of that type.
+
+    Raises OperandError for operands that do not fit one another.
+    """
+    types = tuple([type_text(dtype) for dtype in dtypes])
+    labels, result = _subscripts.parse("einsum", subscripts, tuple([len(shape) for shape in shapes]))
+    name = f"einsum({subscripts!r})"
+    if len(shapes) <= 2:
+        path: Path = (tuple(range(len(shapes))),)
+    else:
+        _require(name, labels, shapes, types)
+        path = optimize if isinstance(optimize, tuple) else _path(name, labels, result, shapes, optimize)
+
+    steps = []
+    left = list(enumerate(labels))  # operands and results: number, letters
+    halves = {i for i, dtype in enumerate(types) if dtype in _HALVES}
+    made = len(labels)
+    for positions in path:
+        chosen = [left[i] for i in positions]
+        left = [operand for i, operand in enumerate(left) if i not in positions]
+        while chosen:
+            (x, of_x), *chosen = chosen
+            y, of_y = chosen.pop(0) if chosen else (None, "")
+            needed = "".join(of for _, of in [*chosen, *left]) + result
+            kept = result if not (left or chosen) else _kept(of_x + of_y, needed)
+            made_by = _core.make_product(name, labels=(of_x, of_y, kept))
+            text = of_x + (f",{of_y}" if y is not None else "") + "->" + kept
+            steps.append(_Step(x, y, made_by, text, {x, x if y is None else y} <= halves))
+            if chosen:
+                chosen.insert(0, (made, kept))
+            else:
+                left.append((made, kept))
+            made += 1
+        if len(left) == 1:
+            break
+    return types[0] if types[0] in _HALVES and len(set(types)) == 1 else None, tuple(steps)
+
+
+def _require(name: str, labels: tuple[str, ...], shapes: tuple[tuple[int, ...], ...], types: tuple[str, ...]) -> None:
+    """Check what several operands have in common, while they still have their own numbers."""
+
+    def text(rule: str, next_step: str) -> str:
+        lines = [
+            f"  operand {i} {dtype or 'of an unknown type'} ({','.join(map(str, shape))})"
+            for i, (shape, dtype) in enumerate(zip(shapes, types, strict=True), 1)
+        ]
+        return "\n".join([f"{name} {rule}", *lines, f"  next: {next_step}"])
+
+    if "int8" in types:
+        raise UnsupportedProblemError(
+            text(
+                "has more than two operands, and int8 takes two: its sums are int32, which is no type of a factor",
+                "convert the int8 operands, for instance to float32",
+            )
+        )
+    for i, dtype in enumerate(types, 1):
+        if dtype and dtype not in _FACTORS:
+            raise OperandError(
+                text(f"multiplies {', '.join(_FACTORS)}, and operand {i} is none of them", f"convert operand {i}")
+            )
+    known: dict[
+        str, tuple[int, int]
+    ] = {}  # of each index an extent, not 1 if there is another, and an operand that has it
+    for i, (of, shape) in enumerate(zip(labels, shapes, strict=True), 1):
+        own: dict[str, int] = {}
+        for letter, extent in zip(of, shape, strict=True):
+            if own.setdefault(letter, extent) != extent:
+                extents = f"{own[letter]} and {extent}"
+                raise OperandError(
+                    text(
+                        f"takes a diagonal of operand {i} along index {letter}, whose extents {extents} differ",
+                        "check the shapes",
+                    )
+                )
+            before, at = known.setdefault(letter, (extent, i))
+            if before == 1:
+                known[letter] = extent, i
+            elif extent not in (1, before):
+                index = letter if letter.isprintable() else "of the ellipsis"
+                places = f"{before} in operand {at} and {extent} in operand {i}"
+                raise OperandError(
+                    text(f"needs one extent for index {index}, got {places}", "check the subscripts and the shapes")
+                )
+
+
+def _path(name: str, labels: tuple[str, ...], result: str, shapes: tuple[tuple[int, ...], ...], optimize: Any) -> Path:
+    if optimize is False:
+        return ((0, 1), *((0, len(shapes) - 2 - i) for i in range(len(shapes) - 2)))
+    import opt_einsum
+
+    # Control characters, which stand for an ellipsis, become letters that no one else uses.
+    letters = {x: opt_einsum.get_symbol(1000 + ord(x)) for x in set("".join(labels)) if ord(x) < 32}
+    named = ["".join(letters.get(x, x) for x in of) for of in labels]
+    subscripts = ",".join(named) + "->" + "".join(letters.get(x, x) for x in result)
+    try:
+        path, _ = opt_einsum.contract_path(
+            subscripts, *shapes, shapes=True, optimize="auto" if optimize is True else optimize
+        )
+    except KeyError:
+        near = difflib.get_close_matches(optimize, _WAYS, n=3)
+        raise OperandError(
+            f"{name}: opt_einsum has no way to order pairs called {optimize!r}\n"
+            f"  next: {'near are ' if near else 'use '}{', '.join(map(repr, near or _WAYS))}"
+        ) from None
+    except (ValueError, TypeError) as error:
+        raise OperandError(f"{name}: {error}\n  next: pass the path, a list of tuples of positions") from None
+    return tuple([tuple(step) for step in path])
+
+
+def _kept(letters: str, needed: str) -> str:
+    return "".join(dict.fromkeys(letter for letter in letters if letter in needed))

@@ -1,0 +1,82 @@
+"""What every product takes beside its arrays, and the types of its arguments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Protocol, SupportsComplex, TypeAlias, TypedDict
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from cute_py.devices import Device
+    from cute_py.products.emulator import EmulatorOptions
+    from cute_py.products.epilogue import Epilogue
+
+__all__ = ["OPTIONS", "Array", "EinsumOptions", "Number", "Options"]
+
+
+class Array(Protocol):
+    """An array of NumPy, CuPy, PyTorch, JAX or any library with ``__dlpack__``."""
+
+    def __dlpack__(self, *, stream: Any = None) -> Any: ...
+
+
+class _TorchType(Protocol):
+    """A dtype of PyTorch."""
+
+    @property
+    def is_floating_point(self) -> bool: ...
+
+
+class _StreamObject(Protocol):
+    """A stream of CuPy, PyTorch or cuda.core: whatever has an attribute that is its handle, or ``__cuda_stream__``."""
+
+    def __eq__(self, other: object) -> bool: ...
+
+
+Number: TypeAlias = "SupportsComplex | float"
+Compute: TypeAlias = Literal["float32", "tfloat32", "float64", "complex64", "complex128", "int32"]
+Result: TypeAlias = Literal["float16", "bfloat16", "float32", "float64", "complex64", "complex128", "int8", "int32"]
+DType: TypeAlias = "type[Any] | np.dtype[Any] | _TorchType"
+
+
+class Options(TypedDict, total=False):
+    """The options that all products share. Described in `cute_py.gemm`."""
+
+    kernel: str
+    device: str | Device | None
+    stream: int | _StreamObject | None
+    emulator: EmulatorOptions | None
+    compute: Compute | DType | None
+    out_dtype: Result | DType | None
+    conj_a: bool
+    conj_b: bool
+    epilogue: Epilogue | None
+    batch_invariant: bool
+
+
+class EinsumOptions(TypedDict, total=False):
+    """The options of `einsum`, whose operands need not be two."""
+
+    kernel: str
+    device: str | Device | None
+    stream: int | _StreamObject | None
+    emulator: EmulatorOptions | None
+    compute: Compute | DType | None
+    out_dtype: Result | DType | None
+    epilogue: Epilogue | None
+    batch_invariant: bool
+
+
+# Their defaults, in the order of help().
+OPTIONS: dict[str, Any] = {
+    "kernel": "auto",
+    "device": None,
+    "stream": None,
+    "emulator": None,
+    "compute": None,
+    "out_dtype": None,
+    "conj_a": False,
+    "conj_b": False,
+    "epilogue": None,
+    "batch_invariant": False,
+}
