@@ -25,20 +25,20 @@ TYPES = [
     ("int8", None),
 ]
 LAYOUTS = {"nt": "FF", "tn": "CC", "nn": "FC", "tt": "CF"}
-WHOLE, RAGGED = (256, 256, 128), (250, 251, 99)
+WHOLE, RAGGED = (4096, 4096, 4096), (4094, 4095, 4093)
 COLUMNS = {"GPU, whole tiles": ("emulator", WHOLE), "GPU, all else": ("emulator", RAGGED), "CPU": ("cpu", RAGGED)}
 
 
 def operands(factor: str, layout: str, extents: tuple[int, int, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A, B and C of a layout, full of ones and zeros."""
+    """A, B and C of a layout, full of whatever there was."""
     m, n, k = extents
     first, second = LAYOUTS[layout]
     dtype = numpy_type(factor)
     result = numpy_type("int32" if factor == "int8" else factor)
     return (
-        np.ones((m, k), dtype, order=first),
-        np.ones((n, k), dtype, order=second),
-        np.zeros((m, n), result, order="F"),
+        np.empty((m, k), dtype, order=first),
+        np.empty((n, k), dtype, order=second),
+        np.empty((m, n), result, order="F"),
     )
 
 

@@ -126,7 +126,20 @@ DeviceArgument device_argument(py::handle value) {
   device->multiprocessors = value.attr("multiprocessors").cast<int>();
   device->memory_bytes = value.attr("memory_bytes").cast<std::int64_t>();
   device->shared_bytes_per_cta = value.attr("shared_bytes_per_cta").cast<int>();
+  device->clock_mhz = value.attr("clock_mhz").cast<int>();
+  device->memory_gb_per_s = value.attr("memory_gb_per_s").cast<int>();
   return {0, std::move(device)};
+}
+
+Config config_argument(py::handle value) {
+  try {
+    Config config{value.attr("kernel").cast<std::string>(), value.attr("transposed").cast<bool>(),
+                  value.attr("parts").cast<std::int64_t>()};
+    if (config.parts >= 1) return config;
+  } catch (py::error_already_set const&) {
+  } catch (py::cast_error const&) {
+  }
+  throw OperandError("config is one of the candidates of explain(), got " + shown(value));
 }
 
 void require_epilogue(py::handle value) {

@@ -40,6 +40,9 @@ struct DeviceArgument {
 };
 DeviceArgument device_argument(py::handle value);
 
+// A cute_py.Candidate, or what has its attributes kernel, transposed and parts.
+Config config_argument(py::handle value);
+
 // Throws unless value is a cute_py.Epilogue.
 void require_epilogue(py::handle value);
 

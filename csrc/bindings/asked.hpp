@@ -22,6 +22,7 @@ enum class Arg {
   beta,
   out,
   kernel,
+  config,
   device,
   stream,
   emulator,
@@ -33,7 +34,7 @@ enum class Arg {
   batch_invariant,
   workspace,
 };
-inline constexpr int kArgs = 18;
+inline constexpr int kArgs = 19;
 
 // A set of them, one bit for each.
 using ArgSet = unsigned;
@@ -46,8 +47,8 @@ constexpr ArgSet args(Arg arg, More... more) {
 constexpr bool contains(ArgSet set, Arg arg) { return (set >> static_cast<int>(arg) & 1u) != 0; }
 
 // Of these, None is the same as nothing.
-inline constexpr ArgSet kMayBeNone = args(Arg::c, Arg::out, Arg::device, Arg::stream, Arg::emulator, Arg::compute,
-                                          Arg::out_dtype, Arg::epilogue, Arg::workspace);
+inline constexpr ArgSet kMayBeNone = args(Arg::c, Arg::out, Arg::config, Arg::device, Arg::stream, Arg::emulator,
+                                          Arg::compute, Arg::out_dtype, Arg::epilogue, Arg::workspace);
 
 // Borrowed from the caller; null for what was left out.
 struct Asked {

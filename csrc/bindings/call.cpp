@@ -64,6 +64,10 @@ Options::Options(Definition const& definition, Asked const& asked) : kernel(defi
   if (auto* const x = asked[Arg::alpha]) alpha = number_argument("alpha", x);
   if (auto* const x = asked[Arg::beta]) beta = number_argument("beta", x);
   if (auto* const x = asked[Arg::kernel]) kernel = text_argument("kernel", x);
+  if (auto* const x = asked[Arg::config]) {
+    config = config_argument(x);
+    kernel = config->kernel;
+  }
   if (auto* const x = asked[Arg::device]) {
     if (PyUnicode_Check(x)) {
       device = optional_text_argument("device", x);
@@ -92,6 +96,7 @@ void Options::apply(Request& request) const {
   request.alpha = alpha;
   request.beta = beta;
   request.kernel = kernel;
+  request.config = config;
   request.device = device;
   request.invented = invented;
   request.compute = compute;

@@ -48,6 +48,7 @@ struct Options {
   Scalar alpha{1.0};
   Scalar beta{0.0};
   std::string_view kernel;
+  std::optional<Config> config;
   std::string device;
   std::shared_ptr<DeviceInfo const> invented;
   std::string compute;

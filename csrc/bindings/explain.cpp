@@ -1,6 +1,7 @@
 #include "bindings/explain.hpp"
 
-#include "dispatch/select.hpp"
+#include "dispatch/choose.hpp"
+#include "dispatch/tuned.hpp"
 #include "instances/registry.hpp"
 
 namespace cute_py::bindings {
@@ -32,9 +33,8 @@ py::dict modes_of(Geometry const& g) {
 
 py::dict step_of(Request const& request, execution::Location const& location, dispatch::Step const& step) {
   py::list rejected;
-  for (auto const& [entry, refused] :
-       dispatch::candidates(step.geometry, location.target, *location.device, request.kernel, instances::registry())) {
-    if (refused == dispatch::kNone) continue;
+  dispatch::Question const question{location.target, *location.device, request.kernel, instances::registry()};
+  for (auto const& [entry, refused] : dispatch::rejections(step.geometry, question)) {
     rejected.append(py::make_tuple(entry->traits.name,
                                    dispatch::describe(refused, entry->traits, step.geometry, *location.device)));
   }
@@ -44,6 +44,8 @@ py::dict step_of(Request const& request, execution::Location const& location, di
   d["kernel"] = step.entry != nullptr ? py::object(py::str(step.entry->traits.name)) : py::object(py::none());
   d["modes"] = modes_of(step.geometry);
   d["transposed"] = step.transposed;
+  d["us"] = step.estimate.us;
+  d["bound"] = name_of(step.estimate.bound);
   d["rejected"] = py::tuple(rejected);
   return d;
 }
@@ -85,6 +87,16 @@ py::dict facts_of(Request const& request, execution::Outline const& outline) {
   d["bytes"] = product.bytes;
   d["workspace_bytes"] = outline.program.workspace_bytes;
   d["steps"] = py::tuple(steps);
+  py::list candidates;
+  for (Candidate const& candidate : outline.program.candidates) {
+    Decision const& decision = candidate.decision;
+    candidates.append(py::make_tuple(decision.entry->traits.name, decision.exchanged, decision.parts, decision.ctas,
+                                     candidate.estimate.us, name_of(candidate.estimate.bound)));
+  }
+  d["candidates"] = py::tuple(candidates);
+  d["tuned"] = outline.tuned;
+  d["product"] = dispatch::text_of(outline.staging ? outline.staging->geometry() : g);
+  d["labels"] = py::make_tuple(product.labels.a, product.labels.b, product.labels.d);
   py::tuple shape(product.shape.size());
   for (std::size_t i = 0; i < product.shape.size(); ++i) shape[i] = product.shape[i];
   d["shape"] = shape;

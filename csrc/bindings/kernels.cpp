@@ -74,6 +74,8 @@ py::list devices() {
     d["multiprocessors"] = info.multiprocessors;
     d["memory_bytes"] = info.memory_bytes;
     d["shared_bytes_per_cta"] = info.shared_bytes_per_cta;
+    d["clock_mhz"] = info.clock_mhz;
+    d["memory_gb_per_s"] = info.memory_gb_per_s;
     list.append(d);
   }
   return list;

@@ -13,6 +13,8 @@
 #include "bindings/explain.hpp"
 #include "bindings/plan.hpp"
 #include "bindings/vectorcall.hpp"
+#include "dispatch/tuned.hpp"
+#include "runtime/cuda.hpp"
 
 namespace cute_py::bindings {
 namespace {
@@ -177,6 +179,19 @@ void register_product(py::module_& module) {
              py::arg("factors") = "", py::arg("labels") = py::none(), py::arg("labels_of") = py::none(),
              py::arg("what") = "", py::arg("kernel") = "auto", py::arg("takes_c") = true,
              py::arg("what_is_first") = true, py::arg("takes_numbers") = false, py::arg("returns_numbers") = false);
+  module.def(
+      "put_tuned",
+      [](std::string const& device, std::string const& product, std::string const& kernel, bool transposed,
+         std::int64_t parts) { dispatch::tuned().put(device, product, Config{kernel, transposed, parts}); },
+      py::arg("device"), py::arg("product"), py::arg("kernel"), py::arg("transposed"), py::arg("parts"));
+  module.def("clear_tuned", [] { dispatch::tuned().clear(); });
+  module.def(
+      "synchronize",
+      [](int ordinal) {
+        runtime::DeviceGuard const guard(ordinal);
+        runtime::synchronize_device();
+      },
+      py::arg("ordinal"), py::call_guard<py::gil_scoped_release>());
   module.def("set_hooks", &set_hooks, py::kw_only(), py::arg("empty_result"), py::arg("as_result"),
              py::arg("as_number"), py::arg("with_numbers"), py::arg("is_number"), py::arg("type_name"),
              py::arg("explanation"));

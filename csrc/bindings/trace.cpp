@@ -8,7 +8,7 @@
 
 #include "base/errors.hpp"
 #include "bindings/gil.hpp"
-#include "dispatch/select.hpp"
+#include "dispatch/refusals.hpp"
 #include "emulator/cta.hpp"
 #include "emulator/trace.hpp"
 #include "instances/registry.hpp"

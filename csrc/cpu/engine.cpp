@@ -27,6 +27,9 @@
 #include "problem/entry.hpp"
 
 namespace cute_py::cpu {
+
+extern Rules const engine_rules;
+
 namespace {
 
 using numeric::EpilogueType;
@@ -530,7 +533,7 @@ Entry entry() {
   traits.alignment_bytes = 1;
   traits.element_alignment = 1;
   traits.isa = isa;
-  return {traits, &prepare<compute, isa>, nullptr, nullptr};
+  return {traits, &engine_rules, &prepare<compute, isa>, nullptr, nullptr};
 }
 
 template <Isa isa, int... compute>

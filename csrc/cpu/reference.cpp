@@ -14,6 +14,9 @@
 #include "problem/entry.hpp"
 
 namespace cute_py::cpu {
+
+extern Rules const reference_rules;
+
 namespace {
 
 // So many steps of k take a moment that nobody notices.
@@ -92,7 +95,7 @@ constexpr Entry entry(char const* name) {
   traits.predicated = true;
   traits.alignment_bytes = 1;
   traits.element_alignment = 1;
-  return {traits, &prepare<compute, T>, nullptr, nullptr};
+  return {traits, &reference_rules, &prepare<compute, T>, nullptr, nullptr};
 }
 
 }  // namespace

@@ -1,11 +1,10 @@
 #pragma once
 
-#include <string_view>
+#include <cstdint>
 #include <vector>
 
 #include "base/ones.hpp"
-#include "dispatch/select.hpp"
-#include "problem/device.hpp"
+#include "problem/decision.hpp"
 #include "problem/geometry.hpp"
 
 // The steps that compute a product: mostly one, more where a sum is better taken in parts.
@@ -28,25 +27,26 @@ char const* name_of(Purpose purpose);
 
 struct Step {
   Purpose purpose;
-  Geometry geometry;
+  Geometry geometry;        // folded, and as the kernel sees it
   bool transposed = false;  // relative to the step as it is meant
   PerRole<Place> places;
   bool takes_scalars = false;    // the caller's alpha, beta and scale; otherwise 1, 0 and 1
   Entry const* entry = nullptr;  // none, if every candidate refuses
+  Estimate estimate;
 };
+
+struct Question;  // dispatch/choose.hpp
 
 struct Program {
   std::vector<Step> steps;
   std::int64_t workspace_bytes = 0;
+  std::vector<Candidate> candidates;  // of the multiplication, the chosen one first
+
+  double us() const;  // what it is expected to take
 };
 
-// The steps of a product.
-//
-// - An index of A alone, or of B alone, that is summed over is summed first, into the workspace, if that saves work; if
-//   the product is batch_invariant, always.
-// - A product with too few tiles for the device and a long K is computed in parts of K. The last step adds their sums
-//   in a fixed order. Not if the product is batch_invariant, nor for a kernel that was named.
-Program make_program(Geometry const& geometry, Target target, DeviceInfo const& device, std::string_view name,
-                     Registry const& registry);
+// The steps of a product. An index of A alone, or of B alone, that is summed over is summed first, into the workspace,
+// if that saves work; if the product is batch_invariant, always.
+Program make_program(Geometry const& geometry, Question const& question);
 
 }  // namespace cute_py::dispatch

@@ -10,7 +10,7 @@
 #include <system_error>
 
 #include "base/errors.hpp"
-#include "dispatch/select.hpp"
+#include "dispatch/choose.hpp"
 #include "instances/registry.hpp"
 #include "runtime/cuda.hpp"
 #include "runtime/host.hpp"
@@ -50,11 +50,17 @@ Device host_info() {
   return info;
 }
 
-// For the emulator: a GPU that takes every kernel.
+// For the emulator: an H200, which takes every kernel.
 Device emulated_device() {
   static Device const info = [] {
     DeviceInfo device;
     device.name = "emulator";
+    device.compute_capability = 90;
+    device.multiprocessors = 132;
+    device.memory_bytes = std::int64_t{141} << 30;
+    device.shared_bytes_per_cta = 227 * 1024;
+    device.clock_mhz = 1980;
+    device.memory_gb_per_s = 4800;
     return std::make_shared<DeviceInfo const>(device);
   }();
   return info;

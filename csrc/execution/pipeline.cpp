@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/errors.hpp"
+#include "dispatch/tuned.hpp"
 #include "instances/registry.hpp"
 #include "runtime/cuda.hpp"
 
@@ -93,9 +94,20 @@ Outline make_outline(Request const& request) {
   Product product = make_product(request);
   Outline outline{std::move(product), choose_location(request), std::nullopt, {}};
   if (outline.location.staged) outline.staging.emplace(outline.product.geometry);
-  outline.program =
-      dispatch::make_program(outline.staging ? outline.staging->geometry() : outline.product.geometry,
-                             outline.location.target, *outline.location.device, request.kernel, instances::registry());
+  Geometry const& geometry = outline.staging ? outline.staging->geometry() : outline.product.geometry;
+  dispatch::Question question{outline.location.target, *outline.location.device, request.kernel, instances::registry(),
+                              request.config};
+  if (request.kernel == "auto" && !request.config) {
+    // What was measured comes before what is estimated, as long as it can be done.
+    question.config = dispatch::tuned().find(outline.location.device->name, dispatch::text_of(geometry));
+    if (question.config) {
+      outline.program = dispatch::make_program(geometry, question);
+      outline.tuned = !outline.program.candidates.empty();
+      if (outline.tuned) return outline;
+      question.config.reset();
+    }
+  }
+  outline.program = dispatch::make_program(geometry, question);
   return outline;
 }
 
@@ -108,12 +120,14 @@ std::string refusals_text(Request const& request, Outline const& outline, dispat
         "\n  roles exchanged: C^T = B A^T is computed, so below A is B, M is N, m-major is n-major and the other way "
         "round";
   }
-  for (auto const& [entry, refused] :
-       dispatch::candidates(step.geometry, location.target, *location.device, request.kernel, instances::registry())) {
+  dispatch::Question const question{location.target, *location.device, request.kernel, instances::registry()};
+  for (auto const& [entry, refused] : dispatch::rejections(step.geometry, question)) {
     text += std::string("\n  ") + entry->traits.name + ": " +
             dispatch::describe(refused, entry->traits, step.geometry, *location.device);
   }
-  if (request.kernel != "auto" && location.target != Target::cpu) {
+  if (request.config) {
+    text += "\n  next: config=None, or one of the candidates of explain(), for arrays like these";
+  } else if (request.kernel != "auto" && location.target != Target::cpu) {
     text +=
         "\n  next: kernel='auto' chooses one that fits; a kernel's name without its suffix lets all of its variants "
         "run";
@@ -179,14 +193,19 @@ void Key::assign(Request const& r) {
   bool const c_is_out = r.c != nullptr && r.out != nullptr && r.c->data == r.out->data;
   add(bits(r.alpha) | bits(r.beta) << 4 | std::uint64_t{r.scale != 1} << 8 | std::uint64_t{r.saturate} << 9 |
       std::uint64_t{r.conj_a} << 10 | std::uint64_t{r.conj_b} << 11 | std::uint64_t{r.batch_invariant} << 12 |
-      std::uint64_t{c_is_out} << 13 | std::uint64_t{r.invented != nullptr} << 15 |
-      static_cast<std::uint64_t>(r.activation) << 16);
+      std::uint64_t{c_is_out} << 13 | std::uint64_t{r.config.has_value()} << 14 |
+      std::uint64_t{r.invented != nullptr} << 15 | static_cast<std::uint64_t>(r.activation) << 16);
   for (View const* view : {r.a, r.b, r.c, r.out, r.bias, r.residual}) add(view);
   add(r.function->id);
   add(r.what);
   add(r.compute);
   add(r.out_dtype);
   add(r.kernel);
+  if (r.config) {
+    add(r.config->kernel);
+    add(static_cast<std::uint64_t>(r.config->transposed) << 32 | static_cast<std::uint64_t>(r.config->parts));
+  }
+  add(dispatch::tuned().version());
   add(r.device);
   if (r.invented != nullptr) {
     DeviceInfo const& device = *r.invented;
@@ -195,6 +214,8 @@ void Key::assign(Request const& r) {
     add(static_cast<std::uint64_t>(device.multiprocessors));
     add(static_cast<std::uint64_t>(device.memory_bytes));
     add(static_cast<std::uint64_t>(device.shared_bytes_per_cta));
+    add(static_cast<std::uint64_t>(device.clock_mhz));
+    add(static_cast<std::uint64_t>(device.memory_gb_per_s));
   }
   std::uint64_t hash = 0;
   for (auto const word : words_) {

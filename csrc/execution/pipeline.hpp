@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "dispatch/choose.hpp"
 #include "dispatch/program.hpp"
+#include "dispatch/refusals.hpp"
 #include "execution/location.hpp"
 #include "execution/staging.hpp"
 #include "problem/product.hpp"
@@ -19,6 +21,7 @@ struct Outline {
   Location location;
   std::optional<Staging> staging;
   dispatch::Program program;
+  bool tuned = false;  // it was looked up, not chosen
 };
 
 Outline make_outline(Request const& request);

@@ -15,6 +15,8 @@ struct DeviceInfo {
   int multiprocessors = 0;
   std::int64_t memory_bytes = 0;
   int shared_bytes_per_cta = 0;  // the most that a CTA can ask for
+  int clock_mhz = 0;             // of the multiprocessors, at most
+  int memory_gb_per_s = 0;       // of its own memory
   Isa isa = Isa::baseline;       // of a CPU
 };
 

@@ -62,14 +62,14 @@ struct Traits {
   int modes_m;       // the most of M
   int most_m;        // rows; 0 for any number
   int most_n;        // columns; 0 for any number
-  int least_l;       // of fewer products it would take any, but is not chosen
   bool fuses;        // takes any epilogue; otherwise D = alpha * A B^T + beta * D only, of the type that it computes in
   int tile[3];       // BLK_M, BLK_N, BLK_K
   int threads;       // per CTA; 1 for a CPU kernel, which is given its threads per call
-  int stages;        // tiles of shared memory in flight
-  int shared_bytes;  // shared memory per CTA
-  bool predicated;   // takes any extents and any strides; otherwise extents are multiples of the tile
-  Major major_a;     // the majorness that it was made for; the only one that it takes unless predicated
+  int ctas_per_multiprocessor;  // that fit at a time; 0 of a CPU kernel
+  int stages;                   // tiles of shared memory in flight
+  int shared_bytes;             // shared memory per CTA
+  bool predicated;              // takes any extents and any strides; otherwise extents are multiples of the tile
+  Major major_a;                // the majorness that it was made for; the only one that it takes unless predicated
   Major major_b;
   int alignment_bytes;     // of pointers and of leading dimensions
   int element_alignment;   // of pointers to A and B in every case, in bytes: what reads an element at a time requires
@@ -122,8 +122,11 @@ using Prepare = std::unique_ptr<Launch> (*)(char const* name, Geometry const&);
 // same.
 using Describe = catalogue::ConfigRecord (*)();
 
+struct Rules;  // problem/decision.hpp
+
 struct Entry {
   Traits traits;
+  Rules const* rules;
   Prepare prepare;
   Describe describe = nullptr;
   int (*registers)() = nullptr;  // of a thread, 0 if unknown

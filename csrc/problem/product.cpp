@@ -98,6 +98,7 @@ class Maker {
     add_result();
     add_epilogue();
     count_bytes();
+    product_.labels = labels_;
     return std::move(product_);
   }
 

@@ -18,6 +18,8 @@ struct Product {
   DType type = DType::f32;           // of a new one
   bool first_fastest = false;        // of a new one: its first mode, or else its last
 
+  Labels labels;  // a letter for each mode of A, of B and of the result
+
   std::int64_t bytes = 0;  // that have to move at least: each element of A, B, D and, if it is read, C once
 };
 

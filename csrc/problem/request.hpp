@@ -29,6 +29,13 @@ struct Function {
   std::uint64_t id = 0;          // of the rules for its labels: no two functions have the same
 };
 
+// A decision that is taken in place of a choice, by the name of its variant.
+struct Config {
+  std::string kernel;
+  bool transposed = false;  // as C^T = B A^T
+  std::int64_t parts = 1;   // of K
+};
+
 struct Scalar {
   std::complex<double> value;
   bool is_complex = false;
@@ -57,6 +64,7 @@ struct Request {
   std::string_view compute;                    // "" for the types' own
   std::string_view out_dtype;                  // "" for the factors' own
   std::string_view kernel = "auto";            // or a kernel's name, or a variant's
+  std::optional<Config> config;                // in place of a choice
   std::string_view device;                     // "", "cpu", "emulator", "cuda" or "cuda:1"
   std::shared_ptr<DeviceInfo const> invented;  // a GPU that nobody has, in place of `device`
 

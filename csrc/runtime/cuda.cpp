@@ -74,6 +74,10 @@ DeviceInfo device_info(int ordinal) {
   info.multiprocessors = properties.multiProcessorCount;
   info.memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem);
   info.shared_bytes_per_cta = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal);
+  info.clock_mhz = attribute(cudaDevAttrClockRate, ordinal) / 1000;
+  // Twice for each clock, so many bits.
+  info.memory_gb_per_s = static_cast<int>(2 * std::int64_t{attribute(cudaDevAttrMemoryClockRate, ordinal)} *
+                                          attribute(cudaDevAttrGlobalMemoryBusWidth, ordinal) / 8 / 1'000'000);
   return info;
 }
 
@@ -113,6 +117,8 @@ void* allocate_on(void* stream, std::size_t bytes) {
 void prepare_pool() { pool_of_current_device(); }
 
 void release_on(void* stream, void* pointer) noexcept { cudaFreeAsync(pointer, static_cast<cudaStream_t>(stream)); }
+
+void synchronize_device() { check(cudaDeviceSynchronize(), "waiting for the GPU"); }
 
 void synchronize(void* stream) {
   check(cudaStreamSynchronize(static_cast<cudaStream_t>(stream)), "running the kernel");

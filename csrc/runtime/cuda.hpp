@@ -36,6 +36,7 @@ class DeviceGuard {
 void check(int error, char const* doing);
 
 void synchronize(void* stream);
+void synchronize_device();  // all streams of the current device
 
 // Memory of the current device for arrays that are used on streams that nobody tells us of: release waits for all work.
 void* allocate(std::size_t bytes);

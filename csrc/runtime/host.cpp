@@ -9,6 +9,7 @@ namespace cute_py::runtime {
 DeviceInfo host_info() {
   DeviceInfo info;
   info.name = "cpu";
+  info.multiprocessors = host_processors();
 #ifdef __x86_64__
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")) {
     info.isa = Isa::avx512;

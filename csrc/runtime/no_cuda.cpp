@@ -27,6 +27,7 @@ void const* ones_on_device() { refuse(); }
 void send(void*, std::int64_t, int, int, Pack const&) { refuse(); }
 void fetch(void const*, std::int64_t, int, int, Unpack const&) { refuse(); }
 void synchronize(void*) { refuse(); }
+void synchronize_device() { refuse(); }
 void* allocate_on(void*, std::size_t) { refuse(); }
 void release_on(void*, void*) noexcept {}
 void prepare_pool() { refuse(); }

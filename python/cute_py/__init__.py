@@ -95,7 +95,7 @@ from cute_py.products.contraction import contract, gett, inner, matmul, outer, t
 from cute_py.products.einsum import EinsumExplanation, EinsumPlan, einsum
 from cute_py.products.emulator import EmulatorOptions
 from cute_py.products.epilogue import Epilogue
-from cute_py.products.explanation import Explanation
+from cute_py.products.explanation import Candidate, Explanation
 from cute_py.products.gemm import (
     bgemm_nn,
     bgemm_nt,
@@ -124,6 +124,7 @@ from cute_py.products.gemm import (
     zgemm_tt,
 )
 from cute_py.products.product import Product
+from cute_py.products.tuning import Tuning, forget_tuning, load_tuning, save_tuning, tune
 from cute_py.tensor import (
     Tensor,
     copy,
@@ -152,6 +153,7 @@ from cute_py.tma import TmaReport, tma_check
 
 __all__ = [
     "BankConflicts",
+    "Candidate",
     "ComposedLayout",
     "CudaError",
     "CuteError",
@@ -186,6 +188,7 @@ __all__ = [
     "TiledMMA",
     "TmaReport",
     "Trace",
+    "Tuning",
     "UnsupportedProblemError",
     "__version__",
     "append",
@@ -230,6 +233,7 @@ __all__ = [
     "flat_divide",
     "flat_product",
     "flatten",
+    "forget_tuning",
     "gemm",
     "get",
     "get_num_threads",
@@ -243,6 +247,7 @@ __all__ = [
     "inner",
     "kernels",
     "left_inverse",
+    "load_tuning",
     "local_partition",
     "local_tile",
     "logical_divide",
@@ -280,6 +285,7 @@ __all__ = [
     "recast_layout",
     "replace",
     "right_inverse",
+    "save_tuning",
     "select",
     "set_num_threads",
     "sgemm_nn",
@@ -297,6 +303,7 @@ __all__ = [
     "tiled_divide",
     "tiled_product",
     "tma_check",
+    "tune",
     "unflatten",
     "upcast",
     "weakly_congruent",

@@ -36,6 +36,10 @@ class Device:
         Device memory, in bytes.
     shared_bytes_per_cta
         The most shared memory that one CTA can have, in bytes.
+    clock_mhz
+        The highest clock of the multiprocessors.
+    memory_gb_per_s
+        What its memory can move, in 10^9 bytes per second.
     """
 
     name: str
@@ -44,6 +48,8 @@ class Device:
     multiprocessors: int = 132
     memory_bytes: int = 141 * 2**30
     shared_bytes_per_cta: int = 227 * 1024
+    clock_mhz: int = 1980
+    memory_gb_per_s: int = 4800
 
     def __post_init__(self) -> None:
         """Refuse what no GPU can be."""
@@ -52,7 +58,7 @@ class Device:
             raise OperandError(f"Device: name is a str, got {self.name!r}")
         if not isinstance(capability, tuple) or len(capability) != 2 or not all(map(_is_count, capability)):
             raise OperandError(f"Device: compute_capability is a pair of integers such as (9, 0), got {capability!r}")
-        for field in ("multiprocessors", "memory_bytes", "shared_bytes_per_cta"):
+        for field in ("multiprocessors", "memory_bytes", "shared_bytes_per_cta", "clock_mhz", "memory_gb_per_s"):
             value = getattr(self, field)
             if not _is_count(value) or value < 1 or (field != "memory_bytes" and value > 2**31 - 1):
                 raise OperandError(f"Device: {field} is an integer of at least 1, got {value!r}")

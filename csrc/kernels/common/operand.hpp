@@ -149,7 +149,6 @@ struct OperandTypes {
 
   static constexpr int max_rows = kAnyExtent;
   static constexpr int max_columns = kAnyExtent;
-  static constexpr int min_products = 0;
 
   // Can the whole epilogue follow? Otherwise C is updated in place. It would make up half of the time to compile.
   static constexpr bool fuses = nested;

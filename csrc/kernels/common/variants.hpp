@@ -138,12 +138,12 @@ constexpr Traits traits_of(char const* name, char const* kernel, Target target) 
   t.modes_m = cute::is_same_v<typename Config::StrideA, GettStride> ? 2 : t.modes;
   t.most_m = Config::max_rows;
   t.most_n = Config::max_columns;
-  t.least_l = Config::min_products;
   t.fuses = Config::fuses;
   t.tile[0] = cute::size<0>(Tiler{});
   t.tile[1] = cute::size<1>(Tiler{});
   t.tile[2] = cute::size<2>(Tiler{});
   t.threads = Config::threads;
+  t.ctas_per_multiprocessor = Config::ctas_per_multiprocessor;
   t.stages = Config::stages;
   t.shared_bytes = static_cast<int>(sizeof(typename Config::SharedStorage));
   t.predicated = Config::predicated;

@@ -140,7 +140,6 @@ struct GemmSkinny {
   static constexpr bool fuses = true;
   static constexpr int max_rows = kAnyExtent;
   static constexpr int max_columns = 16;
-  static constexpr int min_products = 0;
   using ProblemShape = cute::Shape<int, int, int>;
 
   using PointerA = T const*;

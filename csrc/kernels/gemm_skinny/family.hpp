@@ -6,8 +6,11 @@
 
 namespace cute_py::kernels {
 
+extern Rules const gemm_skinny_rules;
+
 struct gemm_skinny_family {
   static constexpr char const* name = "gemm_skinny";
+  static constexpr Rules const& rules = gemm_skinny_rules;
 
   template <class Config>
   using Params = GemmParams<Config>;

@@ -133,7 +133,6 @@ struct GemmSm80 {
   static constexpr bool converting = false;
   static constexpr int max_rows = kAnyExtent;
   static constexpr int max_columns = kAnyExtent;
-  static constexpr int min_products = 0;
   static constexpr bool fuses = true;
   using ProblemShape = cute::Shape<int, int, int>;
 

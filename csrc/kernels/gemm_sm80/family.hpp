@@ -6,8 +6,11 @@
 
 namespace cute_py::kernels {
 
+extern Rules const gemm_sm80_rules;
+
 struct gemm_sm80_family {
   static constexpr char const* name = "gemm_sm80";
+  static constexpr Rules const& rules = gemm_sm80_rules;
 
   template <class Config>
   using Params = GemmParams<Config>;

@@ -75,7 +75,6 @@ struct GemmSmall {
   static constexpr bool fuses = true;
   static constexpr int max_rows = 64;
   static constexpr int max_columns = 64;
-  static constexpr int min_products = 2;
   using ProblemShape = SmallShape;
 
   using PointerA = T const*;

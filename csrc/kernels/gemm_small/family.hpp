@@ -7,8 +7,11 @@
 
 namespace cute_py::kernels {
 
+extern Rules const gemm_small_rules;
+
 struct gemm_small_family {
   static constexpr char const* name = "gemm_small";
+  static constexpr Rules const& rules = gemm_small_rules;
 
   template <class Config>
   using Params = SmallParams<Config>;

@@ -6,8 +6,11 @@
 
 namespace cute_py::kernels {
 
+extern Rules const sgemm_1_rules;
+
 struct sgemm_1_family {
   static constexpr char const* name = "sgemm_1";
+  static constexpr Rules const& rules = sgemm_1_rules;
 
   template <class Config>
   using Params = GemmParams<Config>;

@@ -6,8 +6,11 @@
 
 namespace cute_py::kernels {
 
+extern Rules const sgemm_2_rules;
+
 struct sgemm_2_family {
   static constexpr char const* name = "sgemm_2";
+  static constexpr Rules const& rules = sgemm_2_rules;
 
   template <class Config>
   using Params = GemmParams<Config>;

@@ -6,8 +6,11 @@
 
 namespace cute_py::kernels {
 
+extern Rules const sgemm_sm70_rules;
+
 struct sgemm_sm70_family {
   static constexpr char const* name = "sgemm_sm70";
+  static constexpr Rules const& rules = sgemm_sm70_rules;
 
   template <class Config>
   using Params = GemmParams<Config>;

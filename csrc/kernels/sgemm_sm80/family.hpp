@@ -11,8 +11,11 @@ struct NamedNarrow : Named {
   static constexpr bool by_layout = false;
 };
 
+extern Rules const sgemm_sm80_rules;
+
 struct sgemm_sm80_family {
   static constexpr char const* name = "sgemm_sm80";
+  static constexpr Rules const& rules = sgemm_sm80_rules;
 
   template <class Config>
   using Params = GemmParams<Config>;

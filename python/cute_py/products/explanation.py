@@ -2,11 +2,49 @@
 
 from __future__ import annotations
 
+import html
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-__all__ = ["Explanation"]
+__all__ = ["Candidate", "Explanation"]
+
+
+class Candidate(NamedTuple):
+    """A way to compute a product, complete: pass it as `config`, and it is taken.
+
+    Attributes
+    ----------
+    kernel
+        The variant that multiplies.
+    transposed
+        Whether C^T = B A^T is computed.
+    parts
+        K is cut in so many parts, computed side by side; their sums are added in their order.
+    ctas
+        CTAs of the launch that multiplies; 0 on a CPU.
+    us
+        What all of its steps are expected to take, in microseconds.
+    bound
+        What is expected to limit it: ``"math"``, ``"memory"`` or ``"latency"``.
+    """
+
+    kernel: str
+    transposed: bool
+    parts: int
+    ctas: int
+    us: float
+    bound: str
+
+    def __str__(self) -> str:
+        words = [self.kernel]
+        if self.transposed:
+            words.append("as C^T = B A^T")
+        if self.parts > 1:
+            words.append(f"K in {self.parts} parts")
+        if self.ctas:
+            words.append(f"{self.ctas} CTA{'s' * (self.ctas != 1)}")
+        return f"{', '.join(words)}: {self.us:.3g} us, {self.bound}"
 
 
 @dataclass(frozen=True)
@@ -30,6 +68,10 @@ class Step:
         (variant, reason) for each candidate that cannot run.
     is_main
         Whether it multiplies A by B.
+    us
+        What it is expected to take, in microseconds.
+    bound
+        What is expected to limit it.
     """
 
     what: str
@@ -38,6 +80,8 @@ class Step:
     transposed: bool
     rejected: tuple[tuple[str, str], ...]
     is_main: bool
+    us: float
+    bound: str
 
 
 @dataclass(frozen=True)
@@ -68,6 +112,14 @@ class Explanation:
         The kernels, in order; mostly one.
     shape, dtype
         Of the result.
+    candidates
+        Every way to multiply that could be taken, the chosen one first, then by what they are expected to take.
+    tuned
+        Whether the chosen one was measured, see `tune`, and not estimated.
+    product
+        The product in words, with all that a choice may look at: types, alignments, modes.
+    labels
+        A letter for each mode of A, of B and of the result.
     """
 
     function: str
@@ -85,6 +137,15 @@ class Explanation:
     steps: tuple[Step, ...]
     shape: tuple[int, ...]
     dtype: str
+    candidates: tuple[Candidate, ...]
+    tuned: bool
+    product: str
+    labels: tuple[str, str, str]
+
+    @property
+    def us(self) -> float:
+        """What all steps are expected to take, in microseconds; on a CPU a rough guess."""
+        return sum(step.us for step in self.steps)
 
     @property
     def main(self) -> Step:
@@ -117,6 +178,14 @@ class Explanation:
         return self.flops / self.bytes if self.bytes else math.inf
 
     def __str__(self) -> str:
+        """Return the short form: the chosen kernels, the next best, and the reasons against others in a line each."""
+        return self.text()
+
+    def text(self, *, long: bool = False) -> str:
+        """Return the explanation in words: the best five candidates and the refusals of the main step by their reasons.
+
+        In the long form all candidates, and every kernel that refuses with its reason.
+        """
         batch = f" L={self.l}" if self.l != 1 else ""
         lines = [f"{self.function}: M={self.m} N={self.n} K={self.k}{batch}"]
         lines += [f"  {operand}" for operand in self.operands]
@@ -138,16 +207,32 @@ class Explanation:
                 lines.append("as: C^T = B A^T, the roles of A and B exchanged")
             lines.append(f"kernel: {step.kernel or 'none fits'}")
             if step is self.main:
-                lines += _reasons(step.rejected)
+                lines += self._candidates_text(len(self.candidates) if long else 5)
+                lines += _reasons(step.rejected, long)
         return "\n".join(lines)
+
+    def _candidates_text(self, count: int) -> list[str]:
+        if not self.candidates:
+            return []
+        chosen, *others = self.candidates
+        lines = [f"  {'measured as the best' if self.tuned else 'chosen'}: {chosen}"]
+        lines += [f"  next: {candidate}" for candidate in others[: count - 1]]
+        return lines
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self.text())}</pre>"
 
 
 def explanation_of(function: str, facts: dict[str, Any]) -> Explanation:
     """Make an Explanation of what the core says of a call."""
-    return Explanation(function=function, **{**facts, "steps": tuple(Step(**step) for step in facts["steps"])})
+    steps = tuple(Step(**step) for step in facts["steps"])
+    candidates = tuple(Candidate(*candidate) for candidate in facts["candidates"])
+    return Explanation(function=function, **{**facts, "steps": steps, "candidates": candidates})
 
 
-def _reasons(rejected: tuple[tuple[str, str], ...]) -> list[str]:
+def _reasons(rejected: tuple[tuple[str, str], ...], long: bool) -> list[str]:
+    if long:
+        return [f"  not {name}: {reason}" for name, reason in rejected]
     by_reason: dict[str, list[str]] = {}
     for name, reason in rejected:
         by_reason.setdefault(reason, []).append(name)

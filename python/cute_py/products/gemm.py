@@ -67,6 +67,8 @@ def gemm(
     kernel
         ``"auto"``, or the name of a kernel or of a variant, see `kernels`. A GPU kernel named for host arrays runs in the
         emulator if there is no GPU to use, see `cuda_available`.
+    config
+        A `Candidate` of `explain`, to be taken in place of a choice: kernel, roles of A and B, parts of K.
     stream
         Where to launch on a GPU: a ``cudaStream_t`` as an int, or a stream of CuPy, PyTorch or cuda.core. By default the
         current stream of A's library if that is PyTorch or CuPy, else the legacy default stream. The libraries are told, through DLPack, to order their work on A, B and C before it.

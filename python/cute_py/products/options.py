@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from cute_py.devices import Device
     from cute_py.products.emulator import EmulatorOptions
     from cute_py.products.epilogue import Epilogue
+    from cute_py.products.explanation import Candidate
 
 __all__ = ["OPTIONS", "Array", "EinsumOptions", "Number", "Options"]
 
@@ -43,6 +44,7 @@ class Options(TypedDict, total=False):
     """The options that all products share. Described in `cute_py.gemm`."""
 
     kernel: str
+    config: Candidate | None
     device: str | Device | None
     stream: int | _StreamObject | None
     emulator: EmulatorOptions | None
@@ -70,6 +72,7 @@ class EinsumOptions(TypedDict, total=False):
 # Their defaults, in the order of help().
 OPTIONS: dict[str, Any] = {
     "kernel": "auto",
+    "config": None,
     "device": None,
     "stream": None,
     "emulator": None,

@@ -1,13 +1,8 @@
-#include "dispatch/select.hpp"
+#include "dispatch/refusals.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <limits>
-#include <utility>
-
-#include "dispatch/fold.hpp"
 
 namespace cute_py::dispatch {
 namespace {
@@ -45,64 +40,15 @@ bool is_aligned(Geometry const& g, Role role, Modes const& unit, int bytes) {
 // A GPU reads and writes no number across a multiple of its size.
 int element_alignment(Traits const& t, DType type) { return std::max(t.element_alignment, scalar_bytes_of(type)); }
 
-int mismatched_majors(Traits const& traits, Geometry const& g) {
-  if (!g.multiplies) return 0;
-  if (traits.most_n != 0 && traits.modes > 1) {  // reads A in vectors and B in any way
-    return (traits.major_a == Major::mn) != (g.m.rank() > 0 && g.m[0].stride[Role::a] == 1);
-  }
-  if (traits.modes > 1 || traits.most_n != 0) return 0;  // takes either majorness as it comes
-  return !has_major(Role::a, traits.major_a, g.m, g.k) + !has_major(Role::b, traits.major_b, g.n, g.k);
-}
-
 // May a kernel without an epilogue of its own write the result?
 bool fits_without_epilogue(Traits const& t, Geometry const& g) {
   return g.is_plain() && g.type[Role::d] == type_of_sums(t.compute) && (!g.reads_c || g.c_is_d);
 }
 
-// How much work the tiles of an entry make of a problem, also where they reach past its edges: elements of C.
-double tiled_work(Traits const& t, Geometry const& g) {
-  if (!runs_gpu_code(t)) return 0;
-  auto const tiles = [](Modes const& modes, int tile) { return static_cast<double>((modes.size() + tile - 1) / tile); };
-  return tiles(g.m, t.tile[0]) * t.tile[0] * tiles(g.n, t.tile[1]) * t.tile[1];
-}
-
-// An entry that an earlier one in the table replaces only if it makes so much less work of a problem.
-constexpr double kWorthwhile = 1.3;
-
-// So many columns are few: it pays to look for a kernel that is made for them.
-constexpr std::int64_t kFewColumns = 16;
-
 char const* letter(Major major, char const* mn) { return major == Major::mn ? mn : "k"; }
 
 bool conjugates(Geometry const& g) {
   return (g.conj_a && is_complex(g.type[Role::a])) || (g.conj_b && is_complex(g.type[Role::b]));
-}
-
-// The entry made for these majornesses, or for most of them, and among those the last in the table; but an earlier one
-// of the same kernel if its tiles fit the problem much better.
-Entry const* best_entry(Geometry const& geometry, Target target, DeviceInfo const& device, std::string_view name,
-                        Registry const& registry) {
-  // From the last on, so that the usual problem is decided by the first entry that fits.
-  Entry const* found = nullptr;
-  int best = 0;
-  double least = 0;
-  for (std::size_t i = registry.size(); i-- > 0;) {
-    Entry const* const entry = &registry[i];
-    Traits const& traits = entry->traits;
-    if (traits.target != target || traits.compute != geometry.compute || !matches(traits, name)) continue;
-    if (name == "auto" && geometry.l.size() < traits.least_l) continue;
-    int const mismatched = runs_gpu_code(traits) ? mismatched_majors(traits, geometry) : 0;
-    if (found != nullptr && mismatched > best) continue;
-    double const work = tiled_work(traits, geometry);
-    bool const is_kin = found != nullptr && std::string_view(found->traits.kernel) == traits.kernel;
-    if (found != nullptr && best == 0 && !is_kin) break;  // the variants of a kernel follow one another
-    if (found != nullptr && mismatched == best && !(is_kin && work * kWorthwhile < least)) continue;
-    if (refusals(traits, geometry, device) != kNone) continue;
-    found = entry;
-    best = mismatched;
-    least = work;
-  }
-  return found;
 }
 
 void append(std::string& text, std::string const& reason) {
@@ -228,43 +174,6 @@ std::string describe(unsigned refused, Traits const& t, Geometry const& g, Devic
     }
   }
   return text;
-}
-
-bool matches(Traits const& traits, std::string_view name) {
-  return name == "auto" || name == traits.kernel || name == traits.name;
-}
-
-Choice select(Geometry const& geometry, Target target, DeviceInfo const& device, std::string_view name,
-              Registry const& registry) {
-  // Kernels write D along m. If D's unit stride is in the other group, compute D^T; also if D has too many columns, or
-  // if its few rows are few columns then, for which there is a kernel.
-  // Not if that changed bits which must depend on nothing but the row: exchanged factors exchange the adds of a complex
-  // product.
-  bool const may_exchange = !geometry.batch_invariant || !is_complex(geometry.compute);
-  bool const n_major = may_exchange && fastest_group(Role::d, geometry.m, geometry.n) == 1;
-  Choice choice{folded(n_major ? transposed(geometry) : geometry), n_major, nullptr};
-  choice.entry = best_entry(choice.geometry, target, device, name, registry);
-  bool const has_few_rows = target != Target::cpu && choice.geometry.m.size() <= kFewColumns &&
-                            choice.geometry.m.size() < choice.geometry.n.size();
-  if (!may_exchange) return choice;
-  if (choice.entry == nullptr || (has_few_rows && choice.entry->traits.most_n == 0)) {
-    Choice other{folded(n_major ? geometry : transposed(geometry)), !n_major, nullptr};
-    other.entry = best_entry(other.geometry, target, device, name, registry);
-    if (other.entry != nullptr && (choice.entry == nullptr || other.entry->traits.most_n != 0)) return other;
-  }
-  return choice;
-}
-
-std::vector<Candidate> candidates(Geometry const& geometry, Target target, DeviceInfo const& device,
-                                  std::string_view name, Registry const& registry) {
-  std::vector<Candidate> found;
-  for (Entry const& entry : registry) {
-    Traits const& traits = entry.traits;
-    if (traits.target != target || !matches(traits, name)) continue;
-    if (traits.compute != geometry.compute && traits.name != name) continue;
-    found.push_back({&entry, refusals(traits, geometry, device)});
-  }
-  return found;
 }
 
 }  // namespace cute_py::dispatch

@@ -1,0 +1,149 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <vector>
+
+#include "problem/decision.hpp"
+
+// How long a kernel takes that gives each tile of C to a CTA: waves of CTAs, each as long as its K, against the bytes
+// that have to move.
+namespace cute_py::kernels::model {
+
+// Of an H200, November 2026: what a launch takes that does nothing, and what memory and second-level cache deliver of
+// what is written on the box. docs/perf-notes.md has the measurements.
+inline constexpr double kLaunchUs = 2.4;
+inline constexpr double kMemoryEfficiency = 0.85;
+inline constexpr double kCacheOverMemory = 1.25;  // the second-level cache's speed, relative to memory
+inline constexpr double kClockMhz = 1980;         // that the speeds of kernels were measured at
+inline constexpr double kMultiprocessors = 132;
+inline constexpr double kSectorBytes = 32;        // the least that memory moves
+inline constexpr double kAgainstTheGrain = 0.05;  // what threads take more, that read an operand across its unit stride
+
+// What is measured of a kernel.
+struct Speed {
+  double tflops;       // of all multiprocessors, on a large problem; a complex multiply-add counts as one, not four
+  double alone;        // of a multiprocessor's speed, what one CTA on it reaches
+  double us_per_wave;  // what a CTA takes beside its K: the first tile's way in, the results' way out
+};
+
+inline double ceil_div(double a, double b) { return std::ceil(a / b); }
+
+inline std::int64_t tiles(std::int64_t extent, int tile) { return (extent + tile - 1) / tile; }
+
+inline std::int64_t ctas(Extents const& x, Traits const& t) {
+  return tiles(x.m, t.tile[0]) * tiles(x.n, t.tile[1]) * x.l;
+}
+
+// How many CTAs a device runs at a time.
+inline double slots(Traits const& t, DeviceInfo const& device) {
+  return static_cast<double>(device.multiprocessors) * t.ctas_per_multiprocessor;
+}
+
+// Bytes per microsecond.
+inline double memory_speed(DeviceInfo const& device) { return device.memory_gb_per_s * 1e3 * kMemoryEfficiency; }
+
+// How many bytes are moved for each one that is wanted, if neighbouring threads go along the first mode of a group.
+inline double waste(Modes const& modes, Role role, DType type) {
+  if (modes.rank() == 0) return 1;
+  auto const stride = static_cast<double>(std::abs(modes[0].stride[role]));
+  if (stride == 0) return 1;
+  auto const bytes = static_cast<double>(bytes_of(type));
+  auto const run = std::min<double>(static_cast<double>(modes[0].extent) * bytes, kSectorBytes);
+  return stride == 1 ? std::max(1.0, kSectorBytes / run * 0.5 + 0.5) : std::min(stride, kSectorBytes / bytes);
+}
+
+// The bytes of an operand, of the elements that there are: along a stride of 0 there are no others.
+inline double bytes_of_operand(Geometry const& g, Role role) {
+  double elements = 1;
+  for_each_group(g, [&](Modes const& modes) {
+    for (Mode const& mode : modes) {
+      if (mode.stride[role] != 0) elements *= static_cast<double>(mode.extent);
+    }
+  });
+  return elements * bytes_of(g.type[role]);
+}
+
+// What has to come from memory and go there at least, and what the results' way wastes.
+inline double memory_bytes(Geometry const& g) {
+  double bytes = 0;
+  for (int i = 0; i < kRoles; ++i) {
+    auto const role = static_cast<Role>(i);
+    if (!g.has(role)) continue;
+    bool const is_factor = role == Role::a || role == Role::b;
+    bytes += bytes_of_operand(g, role) * (is_factor ? 1 : waste(g.m, role, g.type[role]));
+  }
+  return bytes;
+}
+
+// Of a factor: how many bytes are moved for one, by a kernel whose threads go along `major`, or along whichever of its
+// two groups is the better one.
+inline double waste_of_factor(Geometry const& g, Role role, Major major, bool takes_any) {
+  Modes const& mn = role == Role::a ? g.m : g.n;
+  double const along_mn = waste(mn, role, g.type[role]);
+  double const along_k = waste(g.k, role, g.type[role]);
+  if (takes_any) return std::min(along_mn, along_k);
+  return major == Major::mn ? along_mn : along_k;
+}
+
+inline Estimate larger(double math, double memory, double latency) {
+  if (memory >= math && memory >= latency) return {memory, Bound::memory};
+  return math >= latency ? Estimate{math, Bound::math} : Estimate{latency, Bound::latency};
+}
+
+// `reads_any_major`: the kernel's threads go along whichever mode of an operand is contiguous.
+inline Estimate tiled(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo const& device,
+                      Speed const& speed, bool reads_any_major) {
+  double const scale = static_cast<double>(device.clock_mhz) / kClockMhz;
+  double const rate = speed.tflops * 1e6 / kMultiprocessors * scale;  // flops of a multiprocessor in a microsecond
+  double const k_tiles = static_cast<double>(tiles(std::max<std::int64_t>(x.k, 1), t.tile[2]));
+  double const flops = 2.0 * t.tile[0] * t.tile[1] * t.tile[2] * k_tiles;  // of a CTA
+  auto const count = static_cast<double>(ctas(x, t));
+  double const at_once = slots(t, device);
+  double const resident = t.ctas_per_multiprocessor;
+
+  // Whole waves, and then a last one, in which a multiprocessor may have fewer CTAs.
+  double const waves = std::floor(count / at_once);
+  double const rest = count - waves * at_once;
+  double us = waves * (resident * flops / rate + speed.us_per_wave);
+  if (rest > 0) {
+    double const share = ceil_div(rest, device.multiprocessors);
+    double const efficiency = resident > 1 ? speed.alone + (1 - speed.alone) * (share - 1) / (resident - 1) : 1;
+    us += share * flops / (rate * efficiency) + speed.us_per_wave;
+  }
+
+  double const wasted_a = waste_of_factor(g, Role::a, t.major_a, reads_any_major);
+  double const wasted_b = waste_of_factor(g, Role::b, t.major_b, reads_any_major);
+  if (g.multiplies) us *= 1 + kAgainstTheGrain * ((wasted_a > 1) + (wasted_b > 1));
+
+  double const memory = memory_bytes(g) / memory_speed(device);
+  double cache = 0;
+  if (g.multiplies) {
+    double const of_a =
+        static_cast<double>(x.m) * static_cast<double>(tiles(x.n, t.tile[1])) * bytes_of(g.type[Role::a]) * wasted_a;
+    double const of_b =
+        static_cast<double>(x.n) * static_cast<double>(tiles(x.m, t.tile[0])) * bytes_of(g.type[Role::b]) * wasted_b;
+    double const busy = std::min(1.0, count / device.multiprocessors);
+    cache = (of_a + of_b) * static_cast<double>(x.k) * static_cast<double>(x.l) /
+            (memory_speed(device) * kCacheOverMemory * busy);
+  }
+  Estimate estimate = larger(us, std::max(memory, cache), 0);
+  estimate.us += kLaunchUs;
+  return estimate;
+}
+
+// Parts of K that fill a device which the tiles alone do not fill.
+inline void parts(Extents const& x, Traits const& t, DeviceInfo const& device, std::vector<std::int64_t>& found) {
+  constexpr std::int64_t kLeastTiles = 4;  // of K, in a part
+  constexpr std::int64_t kMost = 64;
+  auto const most = std::min(tiles(x.k, t.tile[2]) / kLeastTiles, kMost);
+  auto const room = static_cast<std::int64_t>(slots(t, device)) / std::max<std::int64_t>(ctas(x, t), 1);
+  for (std::int64_t const wanted : {room, room / 2, room / 4}) {
+    auto const count = std::min(wanted, most);
+    if (count >= 2 && (found.empty() || found.back() != count)) found.push_back(count);
+  }
+}
+
+}  // namespace cute_py::kernels::model

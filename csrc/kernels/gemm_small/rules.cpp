@@ -1,0 +1,69 @@
+#include "kernels/common/model.hpp"
+#include "kernels/common/operand_modes.hpp"
+
+// How fast gemm_small is: as memory gives it the products, if they lie in vectors and are many; of large ones the math
+// takes longer, and of few the way through K.
+namespace cute_py::kernels {
+namespace {
+
+// H200, November 2026: TFLOP/s of a full device, and microseconds of 64 steps of k.
+struct Speed {
+  double tflops;
+  double us_of_k;
+};
+
+Speed speed_of(Traits const& t) {
+  if (contains(t.factors, DType::f16) || contains(t.factors, DType::bf16)) return {48, 2.3};
+  switch (t.compute) {
+    case Compute::f64:
+      return {15, 4.6};
+    case Compute::c64:
+      return {6, 4.6};
+    case Compute::c128:
+      return {3, 4.6};
+    default:
+      return {24, 4.2};
+  }
+}
+
+constexpr double kUsOfCta = 3;
+constexpr double kOfMemory = 0.9;  // of its speed
+
+// Elements that a full device reads in a microsecond, where they do not lie in vectors: neighbours, and scattered ones.
+constexpr double kNeighbours = 90e3;
+constexpr double kScattered = 45e3;
+
+double up(std::int64_t extent, int multiple) { return static_cast<double>(model::tiles(extent, multiple) * multiple); }
+
+// Of an operand, microseconds of a full device beyond what memory takes.
+double us_by_elements(Geometry const& g, Role role, double elements) {
+  OperandModes const x{g, role};
+  if (lies_in_vectors(x, Major::mn) || lies_in_vectors(x, Major::k)) return 0;
+  auto const along = std::min(shortest_stride(x.mn(), role), shortest_stride(x.k(), role));
+  return elements / (along == 1 ? kNeighbours : kScattered);
+}
+
+Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo const& device) {
+  Speed const speed = speed_of(t);
+  auto const l = static_cast<double>(x.l);
+  auto const k = static_cast<double>(x.k);
+  double const full = std::min(1.0, l / device.multiprocessors) * device.multiprocessors / model::kMultiprocessors;
+  double const math = 2 * up(x.m, 4) * up(x.n, 4) * k * l / (speed.tflops * 1e6 * full);
+  double const elements = us_by_elements(g, Role::a, static_cast<double>(x.m) * k * l) +
+                          us_by_elements(g, Role::b, static_cast<double>(x.n) * k * l);
+  double const memory = std::max(model::memory_bytes(g) / (model::memory_speed(device) * kOfMemory), elements / full);
+  Estimate result = model::larger(math, memory, speed.us_of_k * k / 64);
+  result.us += model::kLaunchUs + kUsOfCta;
+  return result;
+}
+
+std::int64_t ctas(Extents const& x, Traits const&) { return x.l; }
+
+void no_parts(Extents const&, Traits const&, DeviceInfo const&, std::vector<std::int64_t>&) {}
+
+}  // namespace
+
+extern Rules const gemm_small_rules;
+Rules const gemm_small_rules{&estimate, &ctas, &no_parts};
+
+}  // namespace cute_py::kernels

@@ -1,0 +1,285 @@
+"""`tune`: which of the ways to compute a product is the fastest, found by trying them."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ParamSpec
+
+import numpy as np
+
+from cute_py import _core
+from cute_py._files import write_whole
+from cute_py.errors import CuteError, OperandError
+from cute_py.products.arrays import empty_result
+from cute_py.products.explanation import Candidate, Explanation
+from cute_py.products.product import Product
+
+__all__ = ["Tuning", "forget_tuning", "load_tuning", "save_tuning", "tune"]
+
+P = ParamSpec("P")
+
+_VERSION = 1
+
+# Of these types a result may differ so much from another kernel's, relative to the sum of the sizes of what is added.
+_TOLERANCE = {
+    "float16": 2e-3,
+    "bfloat16": 2e-2,
+    "float32": 1e-5,
+    "float64": 1e-13,
+    "complex64": 1e-5,
+    "complex128": 1e-13,
+}
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What `tune` measured.
+
+    Attributes
+    ----------
+    device
+        The processor.
+    product
+        The product in words, by which it is known again.
+    measured
+        (candidate, microseconds), the fastest first.
+    wrong
+        Candidates whose result was not that of the others; they are never taken.
+    estimated
+        The candidate that would have been chosen without measuring.
+    """
+
+    device: str
+    product: str
+    measured: tuple[tuple[Candidate, float], ...]
+    wrong: tuple[Candidate, ...]
+    estimated: Candidate
+
+    @property
+    def best(self) -> Candidate:
+        """The fastest."""
+        return self.measured[0][0]
+
+    @property
+    def regret(self) -> float:
+        """The time of the estimated candidate over that of the fastest."""
+        times = {_key(candidate): us for candidate, us in self.measured}
+        return times[_key(self.estimated)] / self.measured[0][1]
+
+    def __str__(self) -> str:
+        lines = [f"{self.device}: {self.product}"]
+        lines += [f"  {us:10.2f} us  {candidate}" for candidate, us in self.measured]
+        lines += [f"  WRONG          {candidate}" for candidate in self.wrong]
+        return "\n".join(lines)
+
+
+def tune(product: Product[P], /, *arguments: P.args, **options: P.kwargs) -> Tuning:
+    """Measure every way to compute ``product(*arguments, **options)``, and take the fastest from now on.
+
+    Each candidate of `explain` runs on these arrays: its result is compared with that of the first, which is compared with float64
+    where it can be, and then it is timed. Later calls of any product with arrays of the same types, modes and alignments on the
+    same device take the fastest. C and `out` are not written to. What was found lasts as long as the process, and longer by
+    `save_tuning`.
+
+    >>> import cute_py, numpy as np
+    >>> A = np.ones((40, 30), np.float32)
+    >>> found = cute_py.tune(cute_py.gemm, A, A)
+    >>> found.best.kernel == cute_py.gemm.explain(A, A).chosen
+    True
+    >>> cute_py.forget_tuning()
+
+    Raises OperandError for host arrays that would be copied to a GPU, and what the product raises.
+    """
+    explanation: Explanation = product.explain(*arguments, **options)
+    if not explanation.candidates:
+        product(*arguments, **options)  # raises why
+    run, read = _runner(product, arguments, options, explanation)
+    first = None
+    measured: list[tuple[Candidate, float]] = []
+    wrong: list[Candidate] = []
+    for candidate in explanation.candidates:
+        try:
+            call = run(candidate)
+        except CuteError:
+            continue  # in parts that its K does not have
+        call()
+        result = read()
+        if first is None:
+            first = result
+        elif not _agree(first, result, explanation):
+            wrong.append(candidate)
+            continue
+        measured.append((candidate, _microseconds(call, explanation)))
+    measured.sort(key=lambda x: x[1])
+    best = measured[0][0]
+    _core.put_tuned(explanation.device, explanation.product, best.kernel, best.transposed, best.parts)
+    tuning = Tuning(explanation.device, explanation.product, tuple(measured), tuple(wrong), explanation.candidates[0])
+    _FOUND[explanation.device, explanation.product] = tuning.best, measured[0][1]
+    return tuning
+
+
+_FOUND: dict[tuple[str, str], tuple[Candidate, float]] = {}
+
+
+def save_tuning(path: str | os.PathLike[str]) -> Path:
+    """Write what was tuned or loaded so far to a file, one product after the other, in JSON. Return its path."""
+    entries = [
+        {
+            "device": device,
+            "product": product,
+            "kernel": best.kernel,
+            "transposed": best.transposed,
+            "parts": best.parts,
+            "us": round(us, 3),
+        }
+        for (device, product), (best, us) in sorted(_FOUND.items(), key=lambda x: x[0])
+    ]
+    text = json.dumps({"cute_py_tuning": _VERSION, "products": entries}, indent=1)
+    place = Path(path)
+    write_whole(place, lambda file: file.write((text + "\n").encode()))
+    return place
+
+
+def load_tuning(path: str | os.PathLike[str]) -> int:
+    """Take what a file of `save_tuning` says, beside what is known. Return how many products it has.
+
+    What another device was tuned for is kept and not used. A decision that a kernel of this build cannot take is ignored when it
+    comes to it. Raises OperandError for a file that is no such file, and OSError for one that cannot be read.
+    """
+    text = Path(path).read_text(encoding="utf-8")
+    try:
+        data = json.loads(text)
+        if data["cute_py_tuning"] != _VERSION:
+            raise OperandError(f"load_tuning: {path} is of version {data['cute_py_tuning']}, and this reads {_VERSION}")
+        entries = [
+            (
+                str(x["device"]),
+                str(x["product"]),
+                str(x["kernel"]),
+                bool(x["transposed"]),
+                int(x["parts"]),
+                float(x["us"]),
+            )
+            for x in data["products"]
+        ]
+    except (ValueError, KeyError, TypeError) as error:
+        raise OperandError(
+            f"load_tuning: {path} is no file of save_tuning ({error!r})\n  next: delete it, and tune again"
+        ) from None
+    for device, product, kernel, transposed, parts, us in entries:
+        _core.put_tuned(device, product, kernel, transposed, parts)
+        _FOUND[device, product] = Candidate(kernel, transposed, parts, 0, us, "measured"), us
+    return len(entries)
+
+
+def forget_tuning() -> None:
+    """Forget everything that was tuned or loaded: choices are by estimates again."""
+    _core.clear_tuned()
+    _FOUND.clear()
+
+
+def _key(candidate: Candidate) -> tuple[str, bool, int]:
+    return candidate.kernel, candidate.transposed, candidate.parts
+
+
+def _runner(
+    product: Any, arguments: tuple[Any, ...], options: dict[str, Any], explanation: Explanation
+) -> tuple[Callable[[Candidate], Callable[[], Any]], Callable[[], np.ndarray[Any, Any]]]:
+    """Return what prepares a call of a candidate, and what reads its result on the host, spoilt before each call."""
+    if explanation.target == "cuda" and "copied in and out" in explanation.why:
+        raise OperandError("tune: host arrays would be copied to the GPU\n  next: pass arrays on the GPU")
+    operands = {name: x for name, x in zip(_names(product, arguments), arguments, strict=False)}
+    given = {**operands, **options}
+    place = options.get("out")
+    place = place if place is not None else given.get("C")
+    if place is None:
+        scratch = empty_result(given["A"], explanation.shape, explanation.labels[2] == "", explanation.dtype)
+    else:
+        scratch = _like(place)
+    call = {name: x for name, x in given.items() if name not in ("config", "kernel", "out")}
+    updates = given.get("C") is not None and options.get("out") is None
+    if updates:
+        call["C"] = scratch
+    else:
+        call["out"] = scratch
+
+    def spoil() -> None:
+        _fill(scratch, given["C"] if updates else None)
+
+    def run(candidate: Candidate) -> Callable[[], Any]:
+        plan = product.plan(**call, config=candidate)
+        spoil()
+        return lambda: plan(call["A"], call["B"], call.get("C"), out=call.get("out"))
+
+    return run, lambda: _on_host(scratch)
+
+
+def _names(product: Any, arguments: tuple[Any, ...]) -> list[str]:
+    return list(product.__signature__.parameters)[: len(arguments)]
+
+
+def _like(place: Any) -> Any:
+    """Return an array with the strides of another, whatever library it is of."""
+    if isinstance(place, np.ndarray):
+        extent = [(e - 1) * abs(s) for e, s in zip(place.shape, place.strides, strict=True)]
+        memory = np.zeros(sum(extent) + place.itemsize + 64, np.uint8)
+        start = -memory.ctypes.data % 64 + sum(e for e, s in zip(extent, place.strides, strict=True) if s < 0)
+        return np.ndarray(place.shape, place.dtype, memory.data, start, place.strides)
+    copy = getattr(place, "clone", None) or place.copy
+    return copy()
+
+
+def _fill(array: Any, source: Any) -> None:
+    if source is not None:
+        array[...] = source
+    elif "int" in str(array.dtype):
+        array[...] = 77
+    else:
+        array[...] = float("nan")
+
+
+def _on_host(array: Any) -> np.ndarray[Any, Any]:
+    if hasattr(array, "cpu"):
+        array = array.cpu()
+        if str(array.dtype) == "torch.bfloat16":
+            array = array.float()
+        return np.array(array.numpy())
+    return np.array(array.get() if hasattr(array, "get") else array)
+
+
+def _agree(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], explanation: Explanation) -> bool:
+    wide = np.complex128 if np.iscomplexobj(x) else np.float64
+    x, y = x.astype(wide), y.astype(wide)
+    if np.isnan(x).all() and x.size:
+        return False
+    scale = np.nanmax(np.abs(x), initial=1.0)
+    coarse = 2e-3 if explanation.compute == "tfloat32" else _TOLERANCE.get(explanation.dtype, 0.0)
+    # Both round sums of K products.
+    allowed = coarse * max(1.0, explanation.k**0.5 / 8) * scale
+    return bool(np.all((np.abs(x - y) <= allowed) | (np.isnan(x) & np.isnan(y))))
+
+
+def _microseconds(call: Callable[[], Any], explanation: Explanation) -> float:
+    """Return the median of some repetitions, without the way there and back."""
+    ordinal = int(explanation.operands[0].rpartition("cuda:")[2].split()[0]) if explanation.target == "cuda" else None
+
+    def wait() -> None:
+        if ordinal is not None:
+            _core.synchronize(ordinal)
+
+    def timed(count: int) -> float:
+        wait()
+        begin = time.perf_counter()
+        for _ in range(count):
+            call()
+        wait()
+        return (time.perf_counter() - begin) / count * 1e6
+
+    once = timed(1)
+    count = max(1, min(200, int(5000 / max(once, 1))))
+    return sorted(timed(count) for _ in range(5))[2]
