@@ -67,20 +67,24 @@ class Chooser {
     if (oriented_[!first_] && (!geometry_of(first_).batch_invariant || found_.empty())) propose(!first_);
     sort();
     look_closely();
-    if (found_.empty()) {
-      choice.steps.push_back({purpose_, geometry_of(first_), first_, oriented_places(first_), true, nullptr, {}});
-      choice.workspace_bytes = reserved_;
+    while (!found_.empty()) {
+      auto const best = std::min_element(found_.begin(), found_.end(), [this](Found const& x, Found const& y) {
+        return std::make_tuple(!is_close(x), x.candidate.decision.parts > 1, x.order) <
+               std::make_tuple(!is_close(y), y.candidate.decision.parts > 1, y.order);
+      });
+      Built built = build(best->candidate.decision);
+      if (built.steps.empty()) {  // in parts, and nobody had looked
+        found_.erase(best);
+        continue;
+      }
+      std::rotate(found_.begin(), best, best + 1);
+      for (Found const& found : found_) choice.candidates.push_back(found.candidate);
+      choice.steps = std::move(built.steps);
+      choice.workspace_bytes = built.workspace_bytes;
       return choice;
     }
-    auto const best = std::min_element(found_.begin(), found_.end(), [this](Found const& x, Found const& y) {
-      return std::make_tuple(!is_close(x), x.candidate.decision.parts > 1, x.order) <
-             std::make_tuple(!is_close(y), y.candidate.decision.parts > 1, y.order);
-    });
-    std::rotate(found_.begin(), best, best + 1);
-    for (Found const& found : found_) choice.candidates.push_back(found.candidate);
-    Built built = build(found_.front().candidate.decision);
-    choice.steps = std::move(built.steps);
-    choice.workspace_bytes = built.workspace_bytes;
+    choice.steps.push_back({purpose_, geometry_of(first_), first_, oriented_places(first_), true, nullptr, {}});
+    choice.workspace_bytes = reserved_;
     return choice;
   }
 
@@ -166,11 +170,6 @@ class Chooser {
       ++i;
     }
     sort();
-    // What comes after them was never looked at: if it is in parts, it may be refused.
-    while (!found_.empty() && found_.front().candidate.decision.parts > 1 &&
-           build(found_.front().candidate.decision).steps.empty()) {
-      found_.erase(found_.begin());
-    }
   }
 
   bool is_close(Found const& found) const {

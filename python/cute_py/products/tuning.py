@@ -193,7 +193,7 @@ def _runner(
     """Return what prepares a call of a candidate, and what reads its result on the host, spoilt before each call."""
     if explanation.target == "cuda" and "copied in and out" in explanation.why:
         raise OperandError("tune: host arrays would be copied to the GPU\n  next: pass arrays on the GPU")
-    operands = {name: x for name, x in zip(_names(product, arguments), arguments, strict=False)}
+    operands = dict(zip(_names(product, arguments), arguments, strict=False))
     given = {**operands, **options}
     place = options.get("out")
     place = place if place is not None else given.get("C")
