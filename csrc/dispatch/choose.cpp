@@ -46,6 +46,20 @@ Geometry canonical(Geometry const& g) {
   return same;
 }
 
+// K in parts: its last mode in pieces of one length, and a shorter one if there is a rest. In a K of one mode, pieces
+// are whole tiles.
+struct Cut {
+  std::int64_t length;
+  std::int64_t count;  // with the shorter one; not more than was wanted
+};
+
+Cut cut_k(Geometry const& g, Traits const& t, std::int64_t wanted) {
+  int const last = g.k.rank() - 1;
+  auto length = ceil_div(g.k[last].extent, wanted);
+  if (last == 0) length = ceil_div(length, t.tile[2]) * t.tile[2];
+  return {length, ceil_div(g.k[last].extent, length)};
+}
+
 class Chooser {
  public:
   Chooser(Purpose purpose, Geometry const& geometry, PerRole<Place> const& places, Question const& question,
@@ -126,7 +140,9 @@ class Chooser {
       } else if (may_part) {
         entry.rules->propose_parts(x, t, question_.device, parts);
       }
-      for (auto const count : parts) {
+      for (auto const wanted : parts) {
+        auto const count = wanted > 1 ? cut_k(g, t, wanted).count : 1;
+        if ((question_.config && count != wanted) || (wanted > 1 && count < 2)) continue;
         Extents of_parts = x;
         if (count > 1) of_parts.k = ceil_div(x.k, count);
         of_parts.l *= count;
@@ -193,18 +209,13 @@ class Chooser {
     return build_parts(decision, g, places);
   }
 
-  // The last mode of K is cut in equal parts, and a shorter one if there is a rest. In a K of one mode, parts are whole
-  // tiles.
   Built build_parts(Decision const& decision, Geometry const& g, PerRole<Place> const& places) const {
     Traits const& t = decision.entry->traits;
     int const last = g.k.rank() - 1;
-    auto const extent = g.k[last].extent;
-    auto length = ceil_div(extent, decision.parts);
-    if (last == 0) length = ceil_div(length, t.tile[2]) * t.tile[2];
-    auto const parts = extent / length;
-    auto const rest = extent - parts * length;
+    auto const [length, slots] = cut_k(g, t, decision.parts);
+    auto const parts = g.k[last].extent / length;  // of the full length
+    auto const rest = g.k[last].extent - parts * length;
     if (parts < 2 || g.m.rank() + g.n.rank() + g.l.rank() > kMaxKernelModes) return {};
-    auto const slots = parts + (rest > 0 ? 1 : 0);
 
     Geometry part = g;
     part.k[last].extent = length;

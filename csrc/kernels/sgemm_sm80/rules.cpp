@@ -12,7 +12,7 @@ model::Speed speed_of(Traits const& t) {
   if (t.modes > 1 && t.compute == Compute::c64) return {7.75, 1, 4.2};
   if (t.modes > 1 && t.compute == Compute::c128) return {2.4, 0.98, 5.7};
   model::Speed speed{50.8, 1, 2.5};
-  if (t.predicated) speed = {44.4, 0.97, 4.4};
+  if (t.predicated) speed = {45.5, 0.97, 4.2};
   if (t.modes > 1) speed = {33.6, 1, 4.0};
   if (t.compute == Compute::f64) speed.tflops /= 2;
   if (t.compute == Compute::c64) speed.tflops /= 4;

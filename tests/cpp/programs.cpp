@@ -1,0 +1,284 @@
+// Random products, planned for an invented GPU with an invented table of kernels, and computed step by step: every
+// kernel of the table is the same four loops, so that what is tested is the planning alone. Integers, so that results
+// are exact.
+//
+// Prints how many were planned, how many of them in how many ways, and every one that is wrong.
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "dispatch/choose.hpp"
+#include "dispatch/refusals.hpp"
+
+using namespace cute_py;
+
+namespace cute_py::kernels {
+extern Rules const sgemm_1_rules;
+extern Rules const sgemm_sm80_rules;
+extern Rules const gemm_skinny_rules;
+extern Rules const gemm_small_rules;
+}  // namespace cute_py::kernels
+
+namespace {
+
+float& at(Arguments const& x, Geometry const& g, Role role, std::int64_t m, std::int64_t n, std::int64_t k,
+          std::int64_t l) {
+  bool const is_factor = role == Role::a || role == Role::b;  // of no steps of k there are no elements
+  auto const offset = offset_of(g.m, role, m) + offset_of(g.n, role, n) + offset_of(g.l, role, l) +
+                      (is_factor ? offset_of(g.k, role, k) : 0);
+  return static_cast<float*>(x.data[role])[offset];
+}
+
+void multiply(Geometry const& g, Arguments const& x) {
+  auto const steps = g.multiplies ? g.k.size() : 0;
+  for (std::int64_t l = 0; l < g.l.size(); ++l) {
+    for (std::int64_t n = 0; n < g.n.size(); ++n) {
+      for (std::int64_t m = 0; m < g.m.size(); ++m) {
+        double sum = 0;
+        for (std::int64_t k = 0; k < steps; ++k) {
+          sum += static_cast<double>(at(x, g, Role::a, m, n, k, l)) * at(x, g, Role::b, m, n, k, l);
+        }
+        double result = x.alpha.real() * sum;
+        if (g.reads_c) result += x.beta.real() * at(x, g, Role::c, m, n, 0, l);
+        if (g.has_bias) result += at(x, g, Role::bias, m, n, 0, l);
+        if (g.activation == Activation::relu) result = result > 0 ? result : 0;
+        if (g.has_residual) result += at(x, g, Role::residual, m, n, 0, l);
+        at(x, g, Role::d, m, n, 0, l) = static_cast<float>(result);
+      }
+    }
+  }
+}
+
+std::vector<Entry> make_table() {
+  std::vector<Entry> entries;
+  auto const add = [&](char const* name, Rules const& rules, bool predicated, int modes, int most_m, int most_n,
+                       Major a, Major b, bool fuses, int tile_m, int tile_n, int tile_k) {
+    Traits t{};
+    t.name = name;
+    t.kernel = name;
+    t.layout = "any";
+    t.target = Target::cuda;
+    t.compute = Compute::f32;
+    t.factors = types(DType::f32);
+    t.results = result_types(Compute::f32);
+    t.one_type = t.conjugates = true;
+    t.modes = t.modes_m = modes;
+    t.most_m = most_m;
+    t.most_n = most_n;
+    t.fuses = fuses;
+    t.tile[0] = tile_m;
+    t.tile[1] = tile_n;
+    t.tile[2] = tile_k;
+    t.threads = 256;
+    t.ctas_per_multiprocessor = 2;
+    t.stages = 3;
+    t.predicated = predicated;
+    t.major_a = a;
+    t.major_b = b;
+    t.alignment_bytes = predicated ? 4 : 16;
+    t.element_alignment = 4;
+    t.compute_capability = 80;
+    entries.push_back({t, &rules, nullptr, nullptr, nullptr});
+  };
+  constexpr Major kMajors[] = {Major::mn, Major::k};
+  add("simple, any modes", kernels::sgemm_1_rules, true, kMaxKernelModes, 0, 0, Major::k, Major::k, true, 128, 128, 8);
+  for (Major const a : kMajors) {
+    for (Major const b : kMajors) {
+      add("simple", kernels::sgemm_1_rules, true, 1, 0, 0, a, b, false, 128, 128, 8);
+      add("tiled", kernels::sgemm_sm80_rules, true, 1, 0, 0, a, b, false, 128, 128, 16);
+      add("whole tiles", kernels::sgemm_sm80_rules, false, 1, 0, 0, a, b, false, 16, 16, 8);
+    }
+  }
+  add("tiled, any modes", kernels::sgemm_sm80_rules, true, kMaxKernelModes, 0, 0, Major::k, Major::k, true, 128, 128,
+      16);
+  add("narrow", kernels::sgemm_sm80_rules, true, kMaxKernelModes, 0, 0, Major::k, Major::k, true, 256, 32, 16);
+  for (Major const a : kMajors) {
+    add("few columns", kernels::gemm_skinny_rules, true, kMaxKernelModes, 0, 16, a, Major::k, true, 64, 16, 256);
+  }
+  add("small", kernels::gemm_small_rules, true, 1, 64, 64, Major::k, Major::k, true, 64, 64, 64);
+  return entries;
+}
+
+class Fuzz {
+ public:
+  explicit Fuzz(unsigned seed) : random_(seed), registry_(make_table()) {
+    device_.name = "invented";
+    device_.compute_capability = 90;
+    device_.shared_bytes_per_cta = 227 * 1024;
+    device_.clock_mhz = 1980;
+    device_.memory_gb_per_s = 4800;
+  }
+
+  void run(int count) {
+    for (int i = 0; i < count; ++i) one(i);
+    std::printf("planned %d wrong %d refused %d parts %d sums %d exchanged %d\n", planned_, wrong_, refused_, parts_,
+                sums_, exchanged_);
+    for (std::size_t i = 0; i < registry_.size(); ++i) {
+      if (used_[i] > 0) std::printf("used %s %d\n", registry_[i].traits.name, used_[i]);
+    }
+  }
+
+ private:
+  int draw(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random_); }
+
+  Modes modes(int most, std::vector<int> const& extents) {
+    Modes made;
+    for (int rank = draw(0, most); rank > 0; --rank) {
+      made.push_back(
+          {extents[static_cast<std::size_t>(draw(0, static_cast<int>(extents.size()) - 1))], {}, false, false});
+    }
+    return made;
+  }
+
+  // Gives an array its strides, in any order, with gaps now and then, and memory full of small integers.
+  void place(Geometry& g, Arguments& x, Role role, std::vector<Modes*> const& groups, bool repeats) {
+    std::vector<Mode*> order;
+    for (Modes* group : groups) {
+      for (Mode& mode : *group) order.push_back(&mode);
+    }
+    std::shuffle(order.begin(), order.end(), random_);
+    std::int64_t step = draw(0, 4) == 0 ? 2 : 1;
+    for (Mode* mode : order) {
+      bool const is_own = (role == Role::a && mode->only_in_b) || (role == Role::b && mode->only_in_a);
+      if (is_own || (repeats && draw(0, 7) == 0)) continue;
+      mode->stride[role] = step;
+      step *= mode->extent;
+      if (draw(0, 3) == 0) step += draw(1, 3);
+    }
+    auto& memory = memory_.emplace_back(static_cast<std::size_t>(step + 8));
+    for (float& value : memory) value = static_cast<float>(draw(-3, 3));
+    x.data[role] = memory.data() + draw(0, 3);
+    g.type[role] = DType::f32;
+    g.log2_alignment[role] = log2_alignment_of(reinterpret_cast<std::uintptr_t>(x.data[role]));
+  }
+
+  void one(int number) {
+    Geometry g;
+    bool const of_tiles = draw(0, 3) == 0;
+    g.m = of_tiles ? Modes({Mode{16 * draw(1, 2), {}, false, false}}) : modes(2, {1, 2, 3, 5});
+    g.n = of_tiles ? Modes({Mode{16 * draw(1, 2), {}, false, false}}) : modes(2, {1, 2, 3, 4});
+    g.l = modes(1, {1, 2, 3});
+    g.k = modes(2, {1, 2, 3, 40});
+    if (draw(0, 1) != 0) {
+      g.k = Modes({Mode{draw(0, 1) != 0 ? draw(300, 900) : 64 * draw(4, 12), {}, false, false}});
+      if (draw(0, 1) != 0) g.k.insert(draw(0, 1), Mode{draw(1, 5), {}, false, false});
+    }
+    for (Mode& mode : g.k) {
+      mode.only_in_a = draw(0, 9) == 0;
+      mode.only_in_b = !mode.only_in_a && draw(0, 9) == 0;
+    }
+    if (g.m.size() * g.n.size() * g.l.size() * g.k.size() > 400'000) return;
+    g.batch_invariant = draw(0, 9) == 0;
+    memory_.clear();
+    memory_.reserve(kRoles);
+    Arguments x;
+    place(g, x, Role::a, {&g.m, &g.k, &g.l}, true);
+    place(g, x, Role::b, {&g.n, &g.k, &g.l}, true);
+    place(g, x, Role::d, {&g.m, &g.n, &g.l}, false);
+    x.alpha = 0.5 * draw(0, 5) - 1;
+    x.beta = draw(0, 2);
+    g.multiplies = x.alpha != 0.0 && g.k.size() != 0;
+    g.reads_c = x.beta != 0.0;
+    if (g.reads_c && draw(0, 1) != 0) {
+      place(g, x, Role::c, {&g.m, &g.n, &g.l}, true);
+    } else if (g.reads_c) {
+      g.c_is_d = true;
+      g.type[Role::c] = DType::f32;
+      g.log2_alignment[Role::c] = g.log2_alignment[Role::d];
+      x.data[Role::c] = x.data[Role::d];
+      for_each_group(g, [](Modes& group) {
+        for (Mode& mode : group) mode.stride[Role::c] = mode.stride[Role::d];
+      });
+    }
+    g.has_bias = draw(0, 3) == 0;
+    if (g.has_bias) place(g, x, Role::bias, {&g.m, &g.n, &g.l}, true);
+    g.has_residual = draw(0, 4) == 0;
+    if (g.has_residual) place(g, x, Role::residual, {&g.m, &g.n, &g.l}, true);
+    if (draw(0, 3) == 0) g.activation = Activation::relu;
+
+    auto const before = memory_;
+    multiply(g, x);
+    auto const expected = memory_;
+    restore(before);
+    ++planned_;
+    constexpr int kMultiprocessors[] = {1, 8, 132};
+    device_.multiprocessors = kMultiprocessors[draw(0, 2)];
+    dispatch::Question const question{Target::cuda, device_, "auto", registry_};
+    auto const program = dispatch::make_program(g, question);
+    if (compute(program, x) && memory_ != expected) {
+      ++wrong_;
+      std::printf("wrong: number %d in %zu steps\n", number, program.steps.size());
+    }
+  }
+
+  void restore(std::vector<std::vector<float>> const& values) {
+    for (std::size_t i = 0; i < memory_.size(); ++i) std::copy(values[i].begin(), values[i].end(), memory_[i].begin());
+  }
+
+  // False: a step has no kernel.
+  bool compute(dispatch::Program const& program, Arguments const& x) {
+    std::vector<float> workspace(static_cast<std::size_t>(program.workspace_bytes) / sizeof(float) + 64, -1e30f);
+    auto const& data = x.data.values;
+    std::array<void*, dispatch::kSources> const base{
+        data[0], data[1], data[2],          data[3],
+        data[4], data[5], workspace.data(), const_cast<unsigned char*>(&kOnes.bytes[0][0])};
+    if (program.steps.empty()) {
+      std::printf("wrong: no steps\n");
+      ++wrong_;
+    }
+    for (dispatch::Step const& step : program.steps) {
+      if (step.entry == nullptr) {
+        ++refused_;
+        return false;
+      }
+      // Wherever it is put, an array has to be as aligned as the kernel was told.
+      if (dispatch::refusals(step.entry->traits, step.geometry, device_) != dispatch::kNone) {
+        std::printf("wrong: %s refuses its step\n", step.entry->traits.name);
+        ++wrong_;
+      }
+      ++used_[static_cast<std::size_t>(step.entry - &registry_[0])];
+      parts_ += step.purpose == dispatch::Purpose::multiply_parts;
+      sums_ += step.purpose == dispatch::Purpose::sum_a || step.purpose == dispatch::Purpose::sum_b;
+      exchanged_ += step.transposed;
+      Arguments of_step;
+      if (step.takes_scalars) of_step = x;
+      for (int i = 0; i < kRoles; ++i) {
+        auto const role = static_cast<Role>(i);
+        if (!step.geometry.has(role)) continue;
+        auto const& place = step.places[role];
+        of_step.data[role] = static_cast<char*>(base[static_cast<std::size_t>(place.source)]) + place.offset;
+        auto const bytes = std::int64_t{1} << step.geometry.log2_alignment[role];
+        auto const is_callers = place.source != dispatch::Source::workspace && place.source != dispatch::Source::one;
+        if (is_callers &&
+            reinterpret_cast<std::uintptr_t>(of_step.data[role]) % static_cast<std::uintptr_t>(bytes) != 0) {
+          std::printf("wrong: an array is less aligned than its step was told\n");
+          ++wrong_;
+        }
+      }
+      multiply(step.geometry, of_step);
+    }
+    return true;
+  }
+
+  std::mt19937 random_;
+  instances::Registry registry_;
+  DeviceInfo device_;
+  std::vector<std::vector<float>> memory_;
+  std::array<int, 64> used_{};
+  int planned_ = 0;
+  int wrong_ = 0;
+  int refused_ = 0;
+  int parts_ = 0;
+  int sums_ = 0;
+  int exchanged_ = 0;
+};
+
+}  // namespace
+
+int main(int, char** arguments) { Fuzz(static_cast<unsigned>(std::atoi(arguments[1]))).run(std::atoi(arguments[2])); }

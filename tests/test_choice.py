@@ -1,0 +1,339 @@
+"""Planning: on invented devices, by estimates, by a config, by what was tuned. No GPU needed."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cute_py
+from cute_py import Device, Epilogue, OperandError, UnsupportedProblemError
+from headers import ROOT
+from problems import draw
+
+INVENTED = Device("invented")
+SOURCES = [
+    "tests/cpp/programs.cpp",
+    *(f"csrc/dispatch/{name}.cpp" for name in ("choose", "fold", "program", "refusals")),
+    *(f"csrc/kernels/{name}/rules.cpp" for name in ("sgemm_1", "sgemm_sm80", "gemm_skinny", "gemm_small")),
+]
+
+
+@pytest.fixture(autouse=True)
+def untuned() -> Iterator[None]:
+    yield
+    cute_py.forget_tuning()
+
+
+# ---- Programs
+
+
+@pytest.mark.compiler
+def test_random_programs_compute_what_they_should(tmp_path: Path) -> None:
+    """20,000 products planned for invented GPUs with the rules of this project, and computed step by step by four loops."""
+    program = tmp_path / "programs"
+    command = [os.environ.get("CXX", "g++"), "-std=c++17", "-O2", f"-I{ROOT / 'csrc'}"]
+    subprocess.run([*command, *(str(ROOT / source) for source in SOURCES), "-o", str(program)], check=True)
+    printed = subprocess.run([str(program), "1", "20000"], check=True, capture_output=True, text=True).stdout
+    words = printed.splitlines()[0].split()
+    counts = {name: int(count) for name, count in itertools.batched(words, 2)} if sys.version_info >= (3, 12) else {
+        words[i]: int(words[i + 1]) for i in range(0, len(words), 2)
+    }  # fmt: skip
+    assert counts["wrong"] == counts["refused"] == 0, printed
+    assert counts["planned"] > 15_000
+    assert min(counts["parts"], counts["sums"], counts["exchanged"]) > 1000
+
+
+@pytest.mark.parametrize(("multiprocessors", "parts"), [(1, False), (132, True)])
+def test_a_long_k_is_cut_where_there_is_room(multiprocessors: int, parts: bool, rng: np.random.Generator) -> None:
+    A, B = draw(rng, (60, 5000), exact=True), draw(rng, (70, 5000), exact=True)
+    device = Device("some", multiprocessors=multiprocessors)
+    explanation = cute_py.gemm.explain(A, B, device=device)
+    assert ("multiply parts of K" in [step.what for step in explanation.steps]) == parts
+    assert (explanation.workspace_bytes > 0) == parts
+    chosen = explanation.candidates[0]
+    assert (chosen.parts > 1) == parts
+    np.testing.assert_array_equal(cute_py.gemm(A, B, device=device), A @ B.T)
+    np.testing.assert_array_equal(cute_py.gemm(A, B, device="cpu"), A @ B.T)
+
+
+def test_sums_between_steps_are_placed_apart(rng: np.random.Generator) -> None:
+    A, B = draw(rng, (30, 9, 4000), exact=True), draw(rng, (20, 7, 4000), exact=True)
+    explanation = cute_py.contract.explain("mak,nbk->mn", A, B, device=INVENTED)
+    whats = [step.what for step in explanation.steps]
+    assert whats[:2] == ["sum A over its own indices", "sum B over its own indices"]
+    assert explanation.workspace_bytes >= 4 * 4000 * (30 + 20)
+    np.testing.assert_array_equal(
+        cute_py.contract("mak,nbk->mn", A, B, device=INVENTED), np.einsum("mak,nbk->mn", A.astype("f8"), B.astype("f8"))
+    )
+
+
+def test_bits_do_not_depend_on_rows_if_they_must_not(rng: np.random.Generator) -> None:
+    A, B = draw(rng, (300, 2000)), draw(rng, (70, 2000))
+    for dtype in ("float32", "float16"):
+        a, b = A.astype(dtype), B.astype(dtype)
+        full = cute_py.gemm(a, b, device=INVENTED, batch_invariant=True)
+        for rows in (1, 3, 17, 130):
+            few = cute_py.gemm(a[:rows], b, device=INVENTED, batch_invariant=True)
+            np.testing.assert_array_equal(few, full[:rows])
+
+
+# ---- Staging
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "complex64", "int8"])
+def test_arrays_are_copied_there_and_back(dtype: str, rng: np.random.Generator) -> None:
+    """What lies between the elements stays as it is, and operands are not written to."""
+    if not any(dtype in v.factors and "emulator" in v.targets for v in cute_py.kernels().values()):
+        pytest.skip(f"this build has no kernel for {dtype}")
+    result = "int32" if dtype == "int8" else dtype
+    for order, step in itertools.product("CF", (1, 2)):
+        memory = [np.full((40 * step, 30), 77, dtype, order=order), np.full((20, 30 * step), 77, dtype, order=order)]
+        A, B = memory[0][::step], memory[1][:, ::step]
+        A[...], B[...] = draw(rng, A.shape, exact=True), draw(rng, B.shape, exact=True)
+        C_memory = np.full((40, 20 * step), 77, result, order=order)
+        C = C_memory[:, ::step]
+        before = [x.copy() for x in memory]
+        cute_py.gemm(A, B, C, device=INVENTED)
+        expected = A.astype("c16") @ B.astype("c16").T
+        np.testing.assert_array_equal(C.astype("c16"), expected)
+        for x, y in zip(memory, before, strict=True):
+            np.testing.assert_array_equal(x, y)
+        if step > 1:
+            assert (C_memory[:, 1::2] == 77).all()
+
+
+def test_a_result_that_is_added_is_copied_once(rng: np.random.Generator) -> None:
+    A, B = draw(rng, (40, 30), exact=True), draw(rng, (20, 30), exact=True)
+    C = draw(rng, (40, 20), exact=True)
+    bias = draw(rng, (20,), exact=True)
+    expected = np.maximum(A @ B.T + 2 * C + bias, 0) + C
+    out = cute_py.gemm(A, B, C, beta=2, device=INVENTED, epilogue=Epilogue(bias=bias, activation="relu", residual=C))
+    assert out is C
+    np.testing.assert_array_equal(C, expected)
+    D = np.empty_like(C)
+    cute_py.gemm(A, B, C, beta=1, out=D, device=INVENTED)
+    np.testing.assert_array_equal(D, A @ B.T + C)
+
+
+def test_repeated_arrays_are_repeated_there(rng: np.random.Generator) -> None:
+    A = np.broadcast_to(draw(rng, (1, 30), exact=True), (40, 30))
+    B = np.broadcast_to(draw(rng, (20, 1), exact=True), (20, 30))
+    np.testing.assert_array_equal(cute_py.gemm(A, B, device=INVENTED), A @ B.T)
+
+
+def test_a_plan_does_not_copy_host_arrays(rng: np.random.Generator) -> None:
+    A = draw(rng, (4, 5))
+    with pytest.raises(OperandError, match="a plan does not copy host arrays to a GPU"):
+        cute_py.gemm.plan(A, A, device=INVENTED)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"name": 3}, "name is a str"),
+        ({"multiprocessors": 0}, "multiprocessors is an integer of at least 1"),
+        ({"multiprocessors": True}, "multiprocessors is an integer of at least 1"),
+        ({"multiprocessors": 2**40}, "multiprocessors is an integer of at least 1"),
+        ({"compute_capability": 90}, "compute_capability is a pair of integers"),
+        ({"memory_gb_per_s": -1}, "memory_gb_per_s is an integer of at least 1"),
+    ],
+)
+def test_devices_that_cannot_be(fields: dict[str, object], message: str) -> None:
+    with pytest.raises(OperandError, match=message):
+        Device(**{"name": "some", **fields})  # type: ignore[arg-type]
+
+
+def test_a_device_that_lacks_what_kernels_need(rng: np.random.Generator) -> None:
+    A = draw(rng, (40, 50))
+    with pytest.raises(OperandError, match="runs on the CPU, not on invented"):
+        cute_py.gemm(A, A, kernel="reference", device=INVENTED)
+    for value in (3, [INVENTED], object()):
+        with pytest.raises(OperandError, match="device"):
+            cute_py.gemm(A, A, device=value)  # type: ignore[arg-type]
+
+
+# ---- Configs and tuning
+
+
+def test_every_candidate_can_be_forced(rng: np.random.Generator) -> None:
+    A, B = draw(rng, (60, 700), exact=True), draw(rng, (50, 700), exact=True)
+    explanation = cute_py.gemm.explain(A, B, device="emulator")
+    assert {candidate.parts > 1 for candidate in explanation.candidates} == {False, True}
+    for candidate in explanation.candidates:
+        forced = cute_py.gemm.explain(A, B, device="emulator", config=candidate)
+        assert (forced.chosen, forced.transposed) == (candidate.kernel, candidate.transposed)
+        np.testing.assert_array_equal(cute_py.gemm(A, B, device="emulator", config=candidate), A @ B.T)
+
+
+def test_configs_that_cannot_be(rng: np.random.Generator) -> None:
+    A, B = draw(rng, (60, 70), exact=True), draw(rng, (50, 70), exact=True)
+    candidate = cute_py.gemm.explain(A, B, kernel="sgemm_sm80", device="emulator").candidates[0]
+    with pytest.raises(UnsupportedProblemError, match="next: config=None"):
+        cute_py.gemm(A, B, device="emulator", config=candidate._replace(parts=1000))
+    with pytest.raises(OperandError, match="no kernel is called"):
+        cute_py.gemm(A, B, device="emulator", config=candidate._replace(kernel="sgemm_9"))
+    for value in ("sgemm_1", 3, candidate._replace(parts=0), object()):
+        with pytest.raises(OperandError, match="config is one of the candidates of explain"):
+            cute_py.gemm(A, B, device="emulator", config=value)  # type: ignore[arg-type]
+
+
+def test_what_was_tuned_comes_before_estimates(tmp_path: Path, rng: np.random.Generator) -> None:
+    A, B = draw(rng, (20, 300), exact=True), draw(rng, (30, 300), exact=True)
+    C = np.full((20, 30), 5, np.float32)
+    tuning = cute_py.tune(cute_py.gemm, A, B, C, device="emulator")
+    assert not tuning.wrong
+    assert (C == 5).all(), "nothing of the caller's is written to"
+    assert tuning.regret >= 1
+    assert [us for _, us in tuning.measured] == sorted(us for _, us in tuning.measured)
+    explanation = cute_py.gemm.explain(A, B, C, device="emulator")
+    assert explanation.tuned
+    assert (explanation.chosen, explanation.transposed) == (tuning.best.kernel, tuning.best.transposed)
+    assert "measured as the best" in str(explanation)
+    np.testing.assert_array_equal(cute_py.gemm(A, B, C, device="emulator"), A @ B.T)
+
+    path = cute_py.save_tuning(tmp_path / "tuned.json")
+    entry = json.loads(path.read_text())["products"][0]
+    assert entry["device"] == "emulator"
+    assert "M=(20)" in entry["product"] or "M=(30)" in entry["product"]
+    cute_py.forget_tuning()
+    assert not cute_py.gemm.explain(A, B, C, device="emulator").tuned
+    assert cute_py.load_tuning(path) == 1
+    assert cute_py.gemm.explain(A, B, C, device="emulator").tuned
+    assert not cute_py.gemm.explain(A, B[1:], C[:, 1:], device="emulator").tuned
+
+    # A kernel that this build lacks is passed over.
+    path.write_text(path.read_text().replace(entry["kernel"], "sgemm_sm200"))
+    cute_py.forget_tuning()
+    cute_py.load_tuning(path)
+    assert not cute_py.gemm.explain(A, B, C, device="emulator").tuned
+    np.testing.assert_array_equal(cute_py.gemm(A, B, C, device="emulator"), A @ B.T)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"cute_py_tuning": 1}', '{"cute_py_tuning": 2, "products": []}'])
+def test_files_that_are_no_tuning(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "tuned.json"
+    path.write_text(text)
+    with pytest.raises(OperandError, match="load_tuning"):
+        cute_py.load_tuning(path)
+
+
+# ---- Products: written once, and called, planned and explained
+
+
+def products() -> list[str]:
+    public = {name: getattr(cute_py, name) for name in cute_py.__all__}
+    return [name for name, value in public.items() if hasattr(value, "plan") and not inspect.isclass(value)]
+
+
+def test_every_product_is_there() -> None:
+    blas = [f"{t}gemm_{layout}" for t in "sdczhb" for layout in ("nt", "tn", "nn", "tt")]
+    assert set(products()) == {"contract", "einsum", "gemm", "gett", "inner", "matmul", "outer", "tensordot", *blas}
+
+
+@pytest.mark.parametrize("name", products())
+def test_help_shows_every_argument(name: str) -> None:
+    product = getattr(cute_py, name)
+    parameters = inspect.signature(product).parameters
+    expected = {"kernel", "device", "stream", "compute", "epilogue", "batch_invariant", "out", "alpha"}
+    assert expected | ({"config"} if name != "einsum" else set()) <= set(parameters)
+    assert all(x.kind is not x.VAR_KEYWORD for x in parameters.values())
+    assert product.__name__ == name
+    assert inspect.isroutine(product)
+    import pydoc
+
+    shown = pydoc.plain(pydoc.render_doc(product))
+    assert "batch_invariant" in shown
+    assert inspect.getdoc(product).splitlines()[0] in shown
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda product: product("mk,nk->mn", np.ones((2, 3), "f4"), np.ones((4, 3), "f4")),
+        lambda product: product(np.ones((2, 3), "f4"), np.ones((4, 3), "f4")),
+    ],
+)
+def test_the_three_verbs_take_the_same_arguments(call: object) -> None:
+    for name in ("contract", "gemm", "einsum", "inner"):
+        product = getattr(cute_py, name)
+        try:
+            expected = call(product)  # type: ignore[operator]
+        except (TypeError, OperandError) as error:
+            for verb in (product.plan, product.explain):
+                with pytest.raises(type(error), match=re.escape(str(error).splitlines()[0])):
+                    call(verb)  # type: ignore[operator]
+            continue
+        assert call(product.explain).shape if name != "einsum" else call(product.explain).pairs  # type: ignore[operator]
+        plan = call(product.plan)  # type: ignore[operator]
+        np.testing.assert_array_equal(plan(np.ones((2, 3), "f4"), np.ones((4, 3), "f4")), expected)
+
+
+def test_unknown_and_missing_arguments_are_named() -> None:
+    A = np.ones((2, 3), np.float32)
+    for verb in (cute_py.gemm, cute_py.gemm.plan, cute_py.gemm.explain):
+        with pytest.raises(TypeError, match=r"gemm\(\) got an unexpected keyword argument 'kernle'"):
+            verb(A, A, kernle="auto")  # type: ignore[call-arg]
+        with pytest.raises(TypeError, match=r"gemm\(\) missing required argument: 'B'"):
+            verb(A)  # type: ignore[call-arg]
+        with pytest.raises(TypeError, match=r"gemm\(\) got multiple values for argument 'A'"):
+            verb(A, A, A=A)  # type: ignore[misc]
+        with pytest.raises(TypeError, match="takes up to 3 positional arguments but 4 were given"):
+            verb(A, A, A, A)  # type: ignore[misc]
+
+
+WRONG = """
+import numpy as np
+import cute_py
+
+A = np.ones((2, 3), np.float32)
+cute_py.gemm(A, A, kernle="sgemm_1")
+cute_py.contract.plan(A, A)
+cute_py.gemm.explain(A, A, compute="fast")
+cute_py.sgemm_nt(A)
+cute_py.sgemm_nt.plan(A, A, beta="2")
+cute_py.matmul(A, A, beta=1.0)
+cute_py.tensordot.explain(A, A, axes="ij")
+cute_py.einsum.plan("ij,jk", A, A, conj_a=True)
+cute_py.gett(A, A, batch_invariant="yes")
+cute_py.contract("ij,kj", A, A, epilogue="relu")
+cute_py.tune(cute_py.gemm, A, A, kernle="sgemm_1")
+cute_py.gemm.plan(A, A).workspace
+"""
+RIGHT = """
+import numpy as np
+import cute_py
+
+A = np.ones((2, 3), np.float32)
+cute_py.gemm(A, A, kernel="sgemm_1", batch_invariant=True)
+cute_py.contract.plan("ij,kj->ik", A, A, compute="tfloat32")(A, A)
+print(cute_py.gemm.explain(A, A, beta=1.0).candidates[0].us)
+cute_py.einsum("ij,kj->ik", A, A, compute=np.float64)
+cute_py.tune(cute_py.sgemm_nt, A, A).best
+"""
+
+
+def mypy(path: Path) -> str:
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", str(path)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=path.parent).stdout
+
+
+def test_mypy_finds_every_wrong_call(tmp_path: Path) -> None:
+    pytest.importorskip("mypy")
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text(WRONG)
+    found = {int(line) for line in re.findall(r"wrong\.py:(\d+): error", mypy(wrong))}
+    expected = {n for n, line in enumerate(WRONG.splitlines(), 1) if line.startswith("cute_py.")}
+    assert found == expected
+    right = tmp_path / "right.py"
+    right.write_text(RIGHT)
+    assert mypy(right) == ""
