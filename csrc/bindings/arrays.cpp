@@ -253,8 +253,7 @@ bool Operand::import_buffer() {
   }
   auto const dtype = dtype_of_format(buffer.format != nullptr ? buffer.format : "");
   bool is_plain = dtype && buffer.ndim <= kMaxModes;
-  std::int64_t shape[kMaxModes];
-  std::int64_t strides[kMaxModes];
+  std::int64_t shape[kMaxModes], strides[kMaxModes];
   for (int i = 0; is_plain && i < buffer.ndim; ++i) {
     is_plain = buffer.strides[i] % buffer.itemsize == 0;
     shape[i] = buffer.shape[i];

@@ -1,0 +1,219 @@
+#include "bindings/layout_docs.hpp"
+#include "bindings/layout_entries.hpp"
+
+namespace cute_py::bindings {
+
+void register_layout_classes(py::module_& m) {
+  py::class_<Integer>(
+      m, "ScaledBasis",
+      "A step along one mode of a coordinate, CuTe's ScaledBasis: value and the path of the mode, outermost "
+      "first. ``2 * E(0)`` prints as ``2@0``.")
+      .def(py::init(named("ScaledBasis",
+                          [](py::handle value, py::args const& modes) {
+                            IntTuple const v = int_tuple_argument({"ScaledBasis", "value"}, value);
+                            if (v.is_tuple() || v.leaf().has_basis())
+                              throw LayoutError("ScaledBasis: value must be an integer");
+                            Integer result = v.leaf();
+                            if (modes.empty() || modes.size() > Basis::kMaxDepth) {
+                              throw LayoutError("ScaledBasis: give 1 to " + std::to_string(Basis::kMaxDepth) +
+                                                " modes, not " + std::to_string(modes.size()));
+                            }
+                            for (auto const mode : modes) {
+                              int const i = small_argument({"ScaledBasis", "a mode"}, mode);
+                              if (i < 0 || i > 255)
+                                throw LayoutError("ScaledBasis: a mode is 0 to 255, not " + std::to_string(i));
+                              result.basis.mode[result.basis.depth++] = static_cast<std::uint8_t>(i);
+                            }
+                            return result;
+                          })),
+           py::arg("value"))
+      .def_property_readonly("value", [](Integer const& i) { return to_python(Integer{i.value, {}, i.is_static}); })
+      .def_property_readonly("modes",
+                             [](Integer const& i) {
+                               py::tuple modes(i.basis.depth);
+                               for (int l = 0; l < i.basis.depth; ++l) modes[l] = int{i.basis.mode[l]};
+                               return modes;
+                             })
+      .def("__mul__",
+           named("ScaledBasis * n",
+                 [](Integer const& a, py::handle b) { return a * dynamic_or_static({"ScaledBasis * n", "n"}, b); }))
+      .def("__rmul__",
+           named("n * ScaledBasis",
+                 [](Integer const& a, py::handle b) { return dynamic_or_static({"n * ScaledBasis", "n"}, b) * a; }))
+      .def("__eq__", [](Integer const& a, py::handle b) { return is_a<Integer>(b) && a == b.cast<Integer>(); })
+      .def("__hash__", [](Integer const& a) { return hash_of(IntTuple(a)); })
+      .def("__str__", [](Integer const& i) { return to_string(i); })
+      .def("__repr__",
+           [](Integer const& i) {
+             std::string text = "ScaledBasis(" + std::string(py::repr(to_python(Integer{i.value, {}, i.is_static})));
+             for (int l = 0; l < i.basis.depth; ++l) text += ", " + std::to_string(i.basis.mode[l]);
+             return text + ")";
+           })
+      .def("__reduce__", [](py::object self) {
+        py::list arguments;
+        arguments.append(self.attr("value"));
+        for (auto const mode : self.attr("modes")) arguments.append(mode);
+        return py::make_tuple(py::type::of(self), py::tuple(arguments));
+      });
+
+  py::class_<Swizzle>(m, "Swizzle",
+                      "CuTe's ``Swizzle<bits, base, shift>``: ``i -> i ^ ((i & yyy) >> shift)``, an involution on "
+                      "indices.")
+      .def(py::init(named("Swizzle",
+                          [](py::handle bits, py::handle base, py::handle shift) {
+                            if (is_text(bits) && base.is_none())
+                              return parse_swizzle(text_argument({"Swizzle", "bits"}, bits));
+                            int const b = small_argument({"Swizzle", "bits"}, bits);
+                            return Swizzle(b, small_argument({"Swizzle", "base"}, base),
+                                           shift.is_none() ? b : small_argument({"Swizzle", "shift"}, shift));
+                          })),
+           py::arg("bits"), py::arg("base") = py::none(), py::arg("shift") = py::none())
+      .def_property_readonly("bits", &Swizzle::bits)
+      .def_property_readonly("base", &Swizzle::base)
+      .def_property_readonly("shift", &Swizzle::shift)
+      .def("__call__", named("swizzle(index)",
+                             [](Swizzle const& s, py::handle index) {
+                               return s(integer_argument({"swizzle(index)", "index"}, index));
+                             }))
+      .def("__eq__", [](Swizzle const& a, py::handle b) { return is_a<Swizzle>(b) && a == b.cast<Swizzle>(); })
+      .def("__hash__",
+           [](Swizzle const& s) { return py::hash(py::make_tuple("Swizzle", s.bits(), s.base(), s.shift())); })
+      .def(
+          "to_cpp", [](Swizzle const& s) { return to_cpp(s); }, "The C++ type.")
+      .def("__str__", [](Swizzle const& s) { return to_string(s); })
+      .def("__repr__",
+           [](Swizzle const& s) {
+             return "Swizzle(" + std::to_string(s.bits()) + ", " + std::to_string(s.base()) + ", " +
+                    std::to_string(s.shift()) + ")";
+           })
+      .def("__reduce__", [](py::object self) {
+        return py::make_tuple(py::type::of(self),
+                              py::make_tuple(self.attr("bits"), self.attr("base"), self.attr("shift")));
+      });
+
+  py::class_<Layout>(
+      m, "Layout",
+      "A function from coordinates to indices, CuTe's ``Layout<Shape, Stride>`` with run-time integers.\n\n"
+      "``Layout(shape)`` is column-major, ``Layout(shape, stride)`` takes strides of the same nesting, "
+      "``Layout(shape, LayoutRight)`` is row-major, ``Layout(\"(_128,_8):(_1,_128)\")`` reads what CuTe "
+      "prints. Python ints are dynamic, `Int` is static. Extents are 1 or more; LayoutError otherwise.")
+      .def(py::init(named("Layout",
+                          [](py::handle shape, py::handle stride) { return new_layout("Layout", shape, stride); })),
+           py::arg("shape"), py::arg("stride") = py::none())
+      .def_property_readonly("shape", [](Layout const& l) { return to_python(l.shape()); })
+      .def_property_readonly("stride", [](Layout const& l) { return to_python(l.stride()); })
+      .def_property_readonly("rank", &Layout::rank)
+      .def_property_readonly("depth", &Layout::depth)
+      .def_property_readonly("size", [](Layout const& l) { return l.size().value; })
+      .def_property_readonly("cosize", named("cosize", [](Layout const& l) { return cosize(l).value; }))
+      .def("__call__",
+           named("layout(coord)", [](Layout const& l, py::args const& coords) { return value_or_slice(l, coords); }))
+      .def("__getitem__", [](Layout const& l, py::handle index) { return mode_item(l, index); })
+      .def("__len__", &Layout::rank)
+      .def("__eq__", [](Layout const& a, py::handle b) { return is_a<Layout>(b) && a == b.cast<Layout const&>(); })
+      .def("__hash__", [](Layout const& l) { return hash_of(l.shape()) * 31 + hash_of(l.stride()); })
+      .def("__str__", [](Layout const& l) { return to_string(l); })
+      .def("__repr__", [](Layout const& l) { return "Layout(\"" + to_string(l) + "\")"; })
+      .def("__reduce__",
+           [](py::object self) { return py::make_tuple(py::type::of(self), py::make_tuple(py::str(self))); })
+      .def(
+          "to_cpp", [](Layout const& l) { return to_cpp(l); },
+          "The C++ type; a dynamic integer is an ``int``, or an ``int64_t`` where it needs one.")
+      .def("compose",
+           named("compose",
+                 [](Layout const& l, py::args const& tilers) {
+                   return composition(l, tiler_argument({"compose", "B"}, tilers.size() == 1 ? py::object(tilers[0])
+                                                                                             : py::object(tilers)));
+                 }),
+           "``composition(self, B)``; several arguments act by modes.")
+      .def("with_shape",
+           named("with_shape",
+                 [](Layout const& l, py::args const& shape) {
+                   return composition(
+                       l, Layout(extents_argument({"with_shape", "shape"},
+                                                  shape.size() == 1 ? py::object(shape[0]) : py::object(shape))));
+                 }),
+           "The same function on another shape, ``composition(self, Layout(shape))``.")
+      .def("get_hier_coord",
+           named("get_hier_coord",
+                 [](Layout const& l, py::handle index) {
+                   return to_plain_python(hier_coord("get_hier_coord", l, index));
+                 }),
+           "The coordinate, nested like the shape, whose index this is. Requires a compact layout.")
+      .def("get_flat_coord",
+           named("get_flat_coord",
+                 [](Layout const& l, py::handle index) {
+                   IntTuple const crd = hier_coord("get_flat_coord", l, index);
+                   IntTuple const ones = l.shape().is_tuple()
+                                             ? IntTuple(std::vector<IntTuple>(l.rank(), IntTuple(fixed(1))))
+                                             : IntTuple(fixed(1));
+                   return to_plain_python(crd2crd(crd, l.shape(), ones));
+                 }),
+           "The same, with one integer for each mode.")
+      .def("get_1d_coord",
+           named("get_1d_coord",
+                 [](Layout const& l, py::handle index) {
+                   IntTuple const crd = hier_coord("get_1d_coord", l, index);
+                   return to_plain_python(crd2idx(crd, l.shape()));
+                 }),
+           "The same, as one integer.");
+
+  py::class_<ComposedLayout>(
+      m, "ComposedLayout",
+      "``c -> outer(offset + inner(c))``: CuTe's layout with a swizzle on the outside, or with a "
+      "layout that `composition` cannot merge. Its modes are those of `inner`, which may be composed itself.")
+      .def(py::init(named("ComposedLayout",
+                          [](py::handle outer, py::handle offset, py::handle inner) {
+                            if (is_text(outer) && inner.is_none())
+                              return parse_composed(text_argument({"ComposedLayout", "outer"}, outer));
+                            IntTuple const o = int_tuple_argument({"ComposedLayout", "offset"}, offset);
+                            if (o.is_tuple())
+                              throw LayoutError("ComposedLayout: offset must be an integer, not " + to_string(o));
+                            return composed_of(outer, o.leaf(), inner);
+                          })),
+           py::arg("outer"), py::arg("offset") = 0, py::arg("inner") = py::none())
+      .def_property_readonly(
+          "outer",
+          [](ComposedLayout const& l) { return l.has_swizzle() ? py::cast(l.swizzle()) : py::cast(l.outer()); })
+      .def_property_readonly("offset", [](ComposedLayout const& l) { return to_python(l.offset()); })
+      .def_property_readonly(
+          "inner", [](ComposedLayout const& l) { return l.is_nested() ? py::cast(l.rest()) : py::cast(l.inner()); })
+      .def_property_readonly("shape", [](ComposedLayout const& l) { return to_python(l.inner().shape()); })
+      .def_property_readonly("rank", [](ComposedLayout const& l) { return l.inner().rank(); })
+      .def_property_readonly("depth", [](ComposedLayout const& l) { return l.inner().depth(); })
+      .def_property_readonly("size", [](ComposedLayout const& l) { return l.inner().size().value; })
+      .def_property_readonly("cosize", named("cosize", [](ComposedLayout const& l) { return cosize(l.inner()).value; }))
+      .def("__call__", named("layout(coord)",
+                             [](ComposedLayout const& l, py::args const& coords) { return value_or_slice(l, coords); }))
+      .def("__getitem__", [](ComposedLayout const& l,
+                             py::handle index) { return l.with_inner(mode_item(l.inner(), index).cast<Layout>()); })
+      .def("__len__", [](ComposedLayout const& l) { return l.inner().rank(); })
+      .def("__eq__", [](ComposedLayout const& a,
+                        py::handle b) { return is_a<ComposedLayout>(b) && a == b.cast<ComposedLayout const&>(); })
+      .def("__hash__",
+           [](ComposedLayout const& l) { return hash_of(l.inner().shape()) * 37 + hash_of(l.inner().stride()); })
+      .def("__str__", [](ComposedLayout const& l) { return to_string(l); })
+      .def("__repr__", [](ComposedLayout const& l) { return "ComposedLayout(\"" + to_string(l) + "\")"; })
+      .def("__reduce__",
+           [](py::object self) { return py::make_tuple(py::type::of(self), py::make_tuple(py::str(self))); })
+      .def(
+          "to_cpp", [](ComposedLayout const& l) { return to_cpp(l); }, "The C++ type.")
+      .def("compose",
+           named("compose",
+                 [](ComposedLayout const& l, py::args const& tilers) {
+                   return l.with_inner(composition(
+                       l.inner(), tiler_argument({"compose", "B"},
+                                                 tilers.size() == 1 ? py::object(tilers[0]) : py::object(tilers))));
+                 }),
+           "``composition(self, B)``; several arguments act by modes.")
+      .def("with_shape",
+           named("with_shape",
+                 [](ComposedLayout const& l, py::args const& shape) {
+                   IntTuple const s = extents_argument({"with_shape", "shape"},
+                                                       shape.size() == 1 ? py::object(shape[0]) : py::object(shape));
+                   return l.with_inner(composition(l.inner(), Layout(s)));
+                 }),
+           "The same function on another shape.");
+}
+
+}  // namespace cute_py::bindings

@@ -1,0 +1,390 @@
+#pragma once
+
+#include <cstring>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/errors.hpp"
+#include "bindings/layout_arguments.hpp"
+#include "layout/algebra.hpp"
+#include "layout/composer.hpp"
+#include "layout/swizzle.hpp"
+#include "layout/text.hpp"
+
+// What the entries of the layout algebra have in common: arguments to values, values to results, names in front of
+// errors.
+namespace cute_py::bindings {
+
+using namespace layout;
+
+inline std::string prefixed(char const* operation, std::string const& text) {
+  std::string const prefix = std::string(operation) + ": ";
+  return text.compare(0, prefix.size(), prefix) == 0 ? text : prefix + text;
+}
+
+// The function with the operation's name in front of every error that does not begin with it.
+template <class F, class R, class C, class... A>
+auto named(char const* operation, F f, R (C::*)(A...) const) {
+  return [operation, f](A... arguments) -> R {
+    try {
+      return f(std::forward<A>(arguments)...);
+    } catch (LayoutError const& error) {
+      throw LayoutError(prefixed(operation, error.what()));
+    }
+  };
+}
+
+template <class F>
+auto named(char const* operation, F f) {
+  return named(operation, f, &F::operator());
+}
+
+inline py::object cast_any(AnyLayout&& any) {
+  return std::visit([](auto&& l) { return py::cast(std::forward<decltype(l)>(l)); }, std::move(any));
+}
+
+// Of a composed layout, the inner layout is what has modes.
+inline Layout const& domain_of(AnyLayout const& any) {
+  auto const* plain = std::get_if<Layout>(&any);
+  return plain != nullptr ? *plain : std::get<ComposedLayout>(any).inner();
+}
+
+inline bool has_layout(py::handle value) {
+  if (is_a<Layout>(value) || PyTuple_Check(value.ptr()) || PyLong_Check(value.ptr()) || is_text(value)) return false;
+  static PyObject* const name = PyUnicode_InternFromString("with_layout");
+  return PyObject_HasAttr(value.ptr(), name) == 1;
+}
+
+template <class F>
+py::object on_domain(AnyLayout const& any, F f) {
+  if (auto const* plain = std::get_if<Layout>(&any)) return py::cast(f(*plain));
+  auto const& composed = std::get<ComposedLayout>(any);
+  return py::cast(composed.with_inner(f(composed.inner())));
+}
+
+// The same for whatever has a layout and a method `with_layout`, such as a tensor.
+template <class F>
+py::object on_domain(Place place, py::handle value, F f) {
+  if (has_layout(value)) return value.attr("with_layout")(on_domain(place, value.attr("layout"), f));
+  return on_domain(any_layout_argument(place, value), f);
+}
+
+inline std::vector<int> path_of(char const* operation, py::args const& modes) {
+  std::vector<int> path;
+  for (auto const mode : modes) path.push_back(small_argument({operation, "a mode"}, mode));
+  return path;
+}
+
+inline IntTuple at_path(char const* operation, IntTuple const& t, std::vector<int> const& path) {
+  IntTuple result = t;
+  for (int const mode : path) {
+    if (mode < 0 || mode >= result.rank()) {
+      throw LayoutError(std::string(operation) + ": there is no mode " + std::to_string(mode) + " in " +
+                        to_string(result));
+    }
+    IntTuple next = result[mode];
+    result = std::move(next);
+  }
+  return result;
+}
+
+inline bool is_layout(py::handle value) { return is_a<Layout>(value) || is_a<ComposedLayout>(value) || is_text(value); }
+
+inline IntTuple shape_argument(Place place, py::handle value) {
+  if (has_layout(value)) return shape_argument(place, value.attr("layout"));
+  if (is_layout(value)) return domain_of(any_layout_argument(place, value)).shape();
+  return int_tuple_argument(place, value);
+}
+
+// A shape whose extents are 1 or more and whose size fits.
+inline IntTuple extents_argument(Place place, py::handle value) {
+  IntTuple shape = shape_argument(place, value);
+  try {
+    Layout const checked(shape);
+  } catch (LayoutError const& error) {
+    throw LayoutError(std::string(place.operation) + ": " + place.argument + ": " + error.what());
+  }
+  return shape;
+}
+
+// Shape and stride, a shape and LayoutLeft or LayoutRight, or one text.
+inline Layout new_layout(char const* operation, py::handle shape, py::handle stride) {
+  if (is_a<Layout>(shape) && stride.is_none()) return shape.cast<Layout const&>();
+  if (is_text(shape) && stride.is_none()) return layout_argument({operation, "shape"}, shape);
+  IntTuple s = int_tuple_argument({operation, "shape"}, shape);
+  if (stride.is_none() || is_tag_left(stride)) return Layout(s);
+  if (is_tag_right(stride)) {
+    IntTuple strides = compact_right(Layout(s).shape());
+    return Layout(std::move(s), std::move(strides));
+  }
+  return Layout(std::move(s), int_tuple_argument({operation, "stride"}, stride));
+}
+
+inline std::optional<IntTuple> order_argument(char const* operation, IntTuple const& shape, py::handle order) {
+  if (is_tag_left(order)) return std::nullopt;
+  if (is_tag_right(order)) {
+    // The last mode first.
+    std::vector<IntTuple> ranks;
+    for (int i = 0; i < shape.rank(); ++i) ranks.emplace_back(fixed(shape.rank() - i));
+    return shape.is_tuple() ? IntTuple(std::move(ranks)) : ranks[0];
+  }
+  return int_tuple_argument({operation, "order"}, order);
+}
+
+inline Tiler coordinate_argument(py::args const& coords) {
+  return tiler_argument({"layout(coord)", "coord"}, coords.size() == 1 ? py::object(coords[0]) : py::object(coords));
+}
+
+inline Tiler slicing_argument(char const* operation, py::handle coord) {
+  return tiler_argument({operation, "coord"}, coord);
+}
+
+// l(coord); an error says which layout and which coordinate.
+template <class AnyLayoutType>
+py::object value_at(AnyLayoutType const& l, Tiler const& coord) {
+  try {
+    return to_plain_python(l(coordinate(coord)));
+  } catch (LayoutError const& error) {
+    throw LayoutError("coord " + to_string(coord) + " of " + to_string(l) + ": " + error.what());
+  }
+}
+
+inline py::object value_or_slice(Layout const& l, py::args const& coords) {
+  if (coords.size() == 1 && PyLong_CheckExact(coords[0].ptr()) && !has_basis(l.stride())) {
+    std::int64_t const index = integer_argument({"layout(coord)", "coord"}, coords[0]);
+    try {
+      return py::int_(l(index));
+    } catch (LayoutError const& error) {
+      throw LayoutError("coord " + std::to_string(index) + " of " + to_string(l) + ": " + error.what());
+    }
+  }
+  Tiler const coord = coordinate_argument(coords);
+  return has_any(coord) ? py::cast(slice(coord, l)) : value_at(l, coord);
+}
+
+inline py::object composed_slice(SwizzledSlice&& sliced) {
+  return sliced.is_plain ? py::cast(std::move(sliced.plain)) : py::cast(std::move(sliced.composed));
+}
+
+inline py::object value_or_slice(ComposedLayout const& l, py::args const& coords) {
+  Tiler const coord = coordinate_argument(coords);
+  return has_any(coord) ? composed_slice(slice_and_offset(coord, l)) : value_at(l, coord);
+}
+
+inline py::tuple slice_and_offset_of(char const* operation, py::handle coord, py::handle value) {
+  Tiler const c = slicing_argument(operation, coord);
+  AnyLayout const any = any_layout_argument({operation, "layout"}, value);
+  if (auto const* plain = std::get_if<Layout>(&any)) {
+    Layout open = slice(c, *plain);
+    return py::make_tuple(std::move(open), to_plain_python(slice_offset(c, *plain)));
+  }
+  SwizzledSlice sliced = slice_and_offset(c, std::get<ComposedLayout>(any));
+  py::object const offset = to_plain_python(sliced.offset);
+  return py::make_tuple(composed_slice(std::move(sliced)), offset);
+}
+
+inline py::object mode_item(Layout const& l, py::handle index) {
+  if (PySlice_Check(index.ptr())) {
+    Py_ssize_t begin = 0;
+    Py_ssize_t end = 0;
+    Py_ssize_t step = 0;
+    if (PySlice_Unpack(index.ptr(), &begin, &end, &step) != 0) throw py::error_already_set();
+    PySlice_AdjustIndices(l.rank(), &begin, &end, step);
+    if (step != 1) throw LayoutError("layout[a:b]: a range of modes has the step 1");
+    return py::cast(take(l, static_cast<int>(begin), static_cast<int>(end)));
+  }
+  int const i = small_argument({"layout[mode]", "mode"}, index);
+  int const mode = i < 0 ? i + l.rank() : i;
+  if (mode < 0 || mode >= l.rank()) {
+    throw py::index_error("layout[mode]: there is no mode " + std::to_string(i) + " in " + to_string(l));
+  }
+  return py::cast(l[mode]);
+}
+
+inline Integer dynamic_or_static(Place place, py::handle value) {
+  IntTuple const t = int_tuple_argument(place, value);
+  if (t.is_tuple()) throw LayoutError(std::string(place.operation) + ": " + place.argument + " must be an integer");
+  return t.leaf();
+}
+
+// The coordinate of an index, whose index it is again.
+inline IntTuple hier_coord(char const* operation, Layout const& l, py::handle index) {
+  IntTuple const i = int_tuple_argument({operation, "index"}, index);
+  FlatLayout const f = flat(l);
+  bool exists = true;
+  for (std::size_t m = 0; m < f.shape.size(); ++m) {
+    if (f.stride[m].value == 0 && f.shape[m].value > 1) exists = false;
+  }
+  IntTuple crd = exists ? idx2crd(i, l.shape(), l.stride()) : i;
+  for (auto const& c : leaves(crd)) {
+    if (c.value < 0) exists = false;
+  }
+  if (!exists || l(crd) != i) {
+    throw LayoutError(std::string(operation) + ": no coordinate of " + to_string(l) + " has the index " + to_string(i));
+  }
+  return crd;
+}
+
+inline std::size_t hash_of(IntTuple const& t) {
+  std::size_t h = t.is_tuple() ? 0x9e3779b97f4a7c15ull + t.rank() : 0;
+  auto const mix = [&](std::size_t v) { h = (h ^ v) * 0x100000001b3ull + (h >> 29); };
+  if (t.is_tuple()) {
+    for (auto const& e : t.elements()) mix(hash_of(e));
+  } else {
+    mix(static_cast<std::size_t>(t.leaf().value));
+    for (int i = 0; i < t.leaf().basis.depth; ++i) mix(t.leaf().basis.mode[i] + 1);
+  }
+  return h;
+}
+
+// Every index of a layout in the order of its coordinates, for NumPy and for pictures.
+inline py::list all_values(AnyLayout const& any, std::int64_t limit) {
+  std::int64_t const size = std::min(domain_of(any).size().value, limit);
+  py::list result(size);
+  auto const* plain = std::get_if<Layout>(&any);
+  bool const integers = plain != nullptr && !has_basis(plain->stride());
+  for (std::int64_t i = 0; i < size; ++i) {
+    if (integers) {
+      result[i] = (*plain)(i);
+      continue;
+    }
+    IntTuple const index = dynamic(i);
+    result[i] = to_plain_python(std::visit([&](auto const& l) { return l(index); }, any));
+  }
+  return result;
+}
+
+// c -> outer(offset + inner(c)). A composed layout on either side brings its functions with it.
+inline ComposedLayout composed_of(py::handle outer, Integer const& offset, py::handle inner) {
+  AnyLayout const last = any_layout_argument({"ComposedLayout", "inner"}, inner);
+  std::vector<ComposedLayout::Function> functions;
+  if (is_a<Swizzle>(outer)) {
+    functions.emplace_back(outer.cast<Swizzle const&>(), offset);
+  } else {
+    AnyLayout const first = any_layout_argument({"ComposedLayout", "outer"}, outer);
+    if (auto const* composed = std::get_if<ComposedLayout>(&first)) functions = composed->functions();
+    functions.emplace_back(domain_of(first), offset);
+  }
+  if (auto const* composed = std::get_if<ComposedLayout>(&last)) {
+    functions.insert(functions.end(), composed->functions().begin(), composed->functions().end());
+  }
+  return ComposedLayout(std::move(functions), domain_of(last));
+}
+
+// The steps of an operation, its result, and the text of the error that stopped it; one of the last two is None.
+inline py::tuple recorded(std::string_view operation, py::handle value, py::handle argument) {
+  std::string const name(operation);
+  Place const second{name.c_str(), "the second argument"};
+  Layout const l = layout_argument({name.c_str(), "layout"}, value);
+  Record record;
+  py::object result = py::none();
+  py::object error = py::none();
+  try {
+    if (operation == "coalesce") {
+      result = py::cast(coalesce(l, &record));
+    } else if (operation == "composition") {
+      result = py::cast(composition(l, tiler_argument(second, argument), &record));
+    } else if (operation == "complement" && argument.is_none()) {
+      result = py::cast(complement(l, &record));
+    } else if (operation == "complement") {
+      result = py::cast(complement(l, extents_argument(second, argument), &record));
+    } else if (operation == "logical_divide") {
+      result = py::cast(logical_divide(l, tiler_argument(second, argument), &record));
+    } else if (operation == "logical_product") {
+      result = py::cast(logical_product(l, tiler_argument(second, argument), &record));
+    } else {
+      throw LayoutError("record: there is no record of " + name);
+    }
+  } catch (LayoutError const& refused) {
+    error = py::str(prefixed(name.c_str(), refused.what()));
+  }
+  py::list steps;
+  for (auto const& step : record) {
+    py::dict values;
+    for (auto const& [key, v] : step.values) values[key] = to_python(v);
+    steps.append(py::make_tuple(step.kind, values));
+  }
+  return py::make_tuple(steps, result, error);
+}
+
+// The indices of all coordinates, as the bytes of 64-bit integers.
+inline py::bytes all_indices(AnyLayout const& any) {
+  std::int64_t const size = domain_of(any).size().value;
+  auto const bytes = py::reinterpret_steal<py::bytes>(
+      PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(multiply(size, sizeof(std::int64_t)))));
+  if (!bytes) throw py::error_already_set();
+  char* out = PyBytes_AS_STRING(bytes.ptr());
+  auto const* plain = std::get_if<Layout>(&any);
+  bool const integers = plain != nullptr && !has_basis(plain->stride());
+  for (std::int64_t i = 0; i < size; ++i) {
+    std::int64_t index;
+    if (integers) {
+      index = (*plain)(i);
+    } else {
+      IntTuple const value = std::visit([&](auto const& l) { return l(IntTuple(dynamic(i))); }, any);
+      if (value.is_tuple() || value.leaf().has_basis()) {
+        throw LayoutError("the layout gives coordinates, not indices; next: call it with a coordinate");
+      }
+      index = value.leaf().value;
+    }
+    std::memcpy(out + i * sizeof(index), &index, sizeof(index));
+  }
+  return bytes;
+}
+
+template <class F>
+void def_domain(py::module_& m, char const* name, char const* doc, F f) {
+  m.def(name, named(name, [name, f](py::handle l) { return on_domain({name, "layout"}, l, f); }), py::arg("layout"),
+        doc);
+}
+
+// With an optional profile.
+template <class F, class ByProfile>
+void def_domain(py::module_& m, char const* name, char const* doc, F f, ByProfile by_profile) {
+  m.def(name,
+        named(name,
+              [name, f, by_profile](py::handle l, py::handle profile) {
+                Place const place{name, "layout"};
+                if (profile.is_none()) return on_domain(place, l, f);
+                IntTuple const p = int_tuple_argument({name, "profile"}, profile);
+                return on_domain(place, l, [&](Layout const& inner) { return by_profile(inner, p); });
+              }),
+        py::arg("layout"), py::arg("profile") = py::none(), doc);
+}
+
+template <class F>
+void def_tiled(py::module_& m, char const* name, char const* doc, char const* first, F f) {
+  m.def(name,
+        named(name,
+              [name, first, f](py::handle l, py::handle tiler) {
+                Tiler const t = tiler_argument({name, "tiler"}, tiler);
+                return on_domain({name, first}, l, [&](Layout const& inner) { return f(inner, t); });
+              }),
+        py::arg(first), py::arg("tiler"), doc);
+}
+
+template <class F>
+void def_product(py::module_& m, char const* name, char const* doc, F f) {
+  m.def(name,
+        named(name,
+              [name, f](py::handle block, py::handle tiler) {
+                Layout const t = layout_argument({name, "tiler"}, tiler);
+                return on_domain({name, "block"}, block, [&](Layout const& inner) { return f(inner, t); });
+              }),
+        py::arg("block"), py::arg("tiler"), doc);
+}
+
+inline Tiler elements_argument(char const* operation, py::handle value) {
+  return tiler_argument({operation, "tuple"}, value);
+}
+
+void register_layout_classes(py::module_& m);
+void register_layout_queries(py::module_& m);  // and what makes layouts
+void register_layout_modes(py::module_& m);
+void register_layout_algebra(py::module_& m);
+
+}  // namespace cute_py::bindings
