@@ -1,5 +1,5 @@
 from collections.abc import Callable
-from typing import Any
+from typing import Any, final
 
 __version__: str
 cutlass_version: str
@@ -17,6 +17,7 @@ def set_num_threads(threads: int) -> None: ...
 def entries() -> list[dict[str, Any]]: ...
 def registers(name: str) -> int | None: ...
 
+@final
 class Product:
     __name__: str
     __qualname__: str
@@ -55,6 +56,7 @@ def set_hooks(
     explanation: Callable[[str, dict[str, Any]], Any],
 ) -> None: ...
 
+@final
 class Plan:
     def __call__(
         self, A: Any, B: Any, C: Any = None, *, out: Any = None, stream: Any = None, workspace: Any = None
