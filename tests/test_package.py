@@ -92,6 +92,8 @@ def test_kernels_is_a_mapping_with_helpful_errors() -> None:
         kernels["sgemm_2_tn"]
     assert pickle.loads(pickle.dumps(kernel)) == kernel
     assert len({hash(k) for k in kernels.values()}) == len(kernels)
+    assert repr(kernels).startswith(f"<{len(kernels)} kernel variants of sgemm_1, ")
+    assert str(kernels).count("\n") == len(kernels) == kernels._repr_html_().count("<tr>") - 1
 
 
 def test_stubtest_is_not_a_formality(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import html
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -239,7 +240,7 @@ class Kernel(Drawable):
 
 
 class Kernels(Mapping[str, Kernel]):
-    """The kernel variants of this build by name, in the order of preference: the later of two that fit is chosen."""
+    """The kernel variants of this build by name, family by family. Which of them is chosen is by estimates, see `explain`."""
 
     def __init__(self, variants: Iterable[Kernel]) -> None:
         self._by_name = {variant.name: variant for variant in variants}
@@ -261,9 +262,23 @@ class Kernels(Mapping[str, Kernel]):
         return list(dict.fromkeys(variant.kernel for variant in self.values()))
 
     def __repr__(self) -> str:
-        return f"Kernels({list(self._by_name)})"
+        return f"<{len(self)} kernel variants of {', '.join(self.families())}; print() lists them>"
+
+    def _repr_html_(self) -> str:
+        header, *rows = self._rows()
+        lines = ["<tr>" + "".join(f"<th>{cell}</th>" for cell in header) + "</tr>"]
+        lines += ["<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows]
+        return "<table>" + "".join(lines) + "</table>"
 
     def __str__(self) -> str:
+        header, *rows = self._rows()
+        widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+        lines = [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in (header, *rows)
+        ]
+        return "\n".join(line.rstrip() for line in lines)
+
+    def _rows(self) -> list[tuple[str, ...]]:
         header = ("name", "runs on", "computes in", "tile", "threads", "stages", "smem", "takes")
         rows = [
             (
@@ -278,11 +293,7 @@ class Kernels(Mapping[str, Kernel]):
             )
             for k in self.values()
         ]
-        widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-        lines = [
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in (header, *rows)
-        ]
-        return "\n".join(line.rstrip() for line in lines)
+        return [header, *rows]
 
 
 @cache

@@ -4,12 +4,9 @@
 
 namespace cute_py::kernels {
 
-// ldmatrix cannot transpose 8 bits.
 struct gemm_sm80_variants_wide {
   using Family = gemm_sm80_family;
-  using Rows = List<Row<GemmSm80, Form::nested, NamedNested, kHost | kGpu, Types<std::int8_t>, Layouts<AnyLayout>>,
-                    Row<GemmSm80, Form::nested, NamedNested, kGpu, Types<double>, Layouts<AnyLayout>>,
-                    Row<GemmSm80, Form::whole, Named, kGpu, Types<std::int8_t>, Layouts<TN>>,
+  using Rows = List<Row<GemmSm80, Form::nested, NamedNested, kGpu, Types<double>, Layouts<AnyLayout>>,
                     Row<GemmSm80, Form::whole, Named, kGpu, Types<double>, Layouts<NT, TN, NN, TT>>>;
 };
 

@@ -4,7 +4,7 @@
 
 namespace cute_py::kernels {
 
-struct sgemm_sm70_variants_wide {
+struct sgemm_sm70_variants_full {
   using Family = sgemm_sm70_family;
   using Rows = List<Row<SgemmSm70, Form::nested, NamedNested, kFull, Types<std::int32_t>, Layouts<AnyLayout>>,
                     Row<SgemmSm70, Form::predicated, NamedPredicated, kFull,

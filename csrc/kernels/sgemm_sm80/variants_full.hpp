@@ -4,7 +4,7 @@
 
 namespace cute_py::kernels {
 
-struct sgemm_sm80_variants_wide {
+struct sgemm_sm80_variants_full {
   using Family = sgemm_sm80_family;
   using Rows = List<Row<SgemmSm80Narrow, Form::nested, NamedNarrow, kFull, Types<double>, Layouts<AnyLayout>>,
                     Row<SgemmSm80, Form::nested, NamedNested, kFull, Types<double>, Layouts<AnyLayout>>,

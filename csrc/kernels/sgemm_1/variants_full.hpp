@@ -4,7 +4,7 @@
 
 namespace cute_py::kernels {
 
-struct sgemm_1_variants_wide {
+struct sgemm_1_variants_full {
   using Family = sgemm_1_family;
   using Rows = List<Row<Sgemm1, Form::nested, NamedNested, kFull,
                         Types<double, numeric::complex64, numeric::complex128, std::int32_t>, Layouts<AnyLayout>>,
