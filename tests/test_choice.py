@@ -219,6 +219,16 @@ def test_what_was_tuned_comes_before_estimates(tmp_path: Path, rng: np.random.Ge
     np.testing.assert_array_equal(cute_py.gemm(A, B, C, device="emulator"), A @ B.T)
 
 
+def test_what_cannot_be_tuned(rng: np.random.Generator) -> None:
+    A = draw(rng, (4, 5))
+    for product in (cute_py.einsum, 3, None, np.matmul):
+        with pytest.raises(OperandError, match="tune takes a product of two arrays"):
+            cute_py.tune(product, A, A)  # type: ignore[arg-type]
+    with pytest.raises(OperandError, match="host arrays would be copied to invented"):
+        cute_py.tune(cute_py.gemm, A, A, device=INVENTED)
+    assert cute_py.tune(cute_py.gemm, A[:0], A).measured
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"cute_py_tuning": 1}', '{"cute_py_tuning": 2, "products": []}'])
 def test_files_that_are_no_tuning(text: str, tmp_path: Path) -> None:
     path = tmp_path / "tuned.json"

@@ -169,8 +169,6 @@ void set_hooks(py::object const& empty_result, py::object const& as_result, py::
 
 }  // namespace
 
-Definition const& definition_of(py::handle product) { return held_by(product.ptr()); }
-
 void register_product(py::module_& module) {
   module.attr("Product") = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(product_type()));
   module.def("num_threads", [] { return host_threads(); });

@@ -8,8 +8,4 @@ namespace cute_py::bindings {
 
 // _core.Product, a function that multiplies, and what Python does for it.
 void register_product(py::module_& module);
-
-// The Definition of a _core.Product.
-Definition const& definition_of(py::handle product);
-
 }  // namespace cute_py::bindings

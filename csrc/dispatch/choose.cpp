@@ -6,24 +6,13 @@
 
 #include "dispatch/fold.hpp"
 #include "dispatch/refusals.hpp"
+#include "dispatch/workspace.hpp"
 
 namespace cute_py::dispatch {
 namespace {
 
-// Of what the workspace is cut into: as aligned as any kernel wants.
-constexpr std::int64_t kAlignment = 256;
-
 // So many of the best are looked at in every step.
 constexpr std::size_t kLookedAt = 5;
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-Compute exact(Compute compute) { return compute == Compute::tf32 ? Compute::f32 : compute; }
-
-void set_array(Geometry& g, Role role, DType type) {
-  g.type[role] = type;
-  g.log2_alignment[role] = kMaxLog2Alignment;
-}
 
 Extents extents_of(Geometry const& g) { return {g.m.size(), g.n.size(), g.k.size(), g.l.size()}; }
 
@@ -232,7 +221,7 @@ class Chooser {
     }
     Built built;
     Place const sums{Source::workspace, reserved_};
-    built.workspace_bytes = reserved_ + ceil_div(slot * slots * bytes_of(part.type[Role::d]), kAlignment) * kAlignment;
+    built.workspace_bytes = reserved_ + workspace_bytes_of(slot * slots, part.type[Role::d]);
     PerRole<Place> part_places;
     part_places[Role::a] = places[Role::a];
     part_places[Role::b] = places[Role::b];

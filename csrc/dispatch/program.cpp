@@ -4,27 +4,15 @@
 #include <utility>
 
 #include "dispatch/choose.hpp"
+#include "dispatch/workspace.hpp"
 
 namespace cute_py::dispatch {
 namespace {
 
-// Of what the workspace is cut into: as aligned as any kernel wants.
-constexpr std::int64_t kAlignment = 256;
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 // Sums can be factors of another product, those of int8 cannot.
 bool sums_are_factors(Compute compute) { return compute != Compute::i32; }
 
-Compute exact(Compute compute) { return compute == Compute::tf32 ? Compute::f32 : compute; }
-
 Place place_of_one(DType type) { return {Source::one, kBytesOfOne * static_cast<int>(type)}; }
-
-// An array in the workspace, or a number one.
-void set_array(Geometry& g, Role role, DType type) {
-  g.type[role] = type;
-  g.log2_alignment[role] = kMaxLog2Alignment;
-}
 
 class Planner {
  public:
@@ -47,7 +35,7 @@ class Planner {
  private:
   Place reserve(std::int64_t elements, DType type) {
     Place const place{Source::workspace, program_.workspace_bytes};
-    program_.workspace_bytes += ceil_div(elements * bytes_of(type), kAlignment) * kAlignment;
+    program_.workspace_bytes += workspace_bytes_of(elements, type);
     return place;
   }
 

@@ -26,7 +26,7 @@ struct Outline {
 
 Outline make_outline(Request const& request);
 
-// The step's arrays among those that the outline's product has, for messages: the reasons why nobody takes it.
+// Why nobody takes a step: the reasons of every candidate, for messages.
 std::string refusals_text(Request const& request, Outline const& outline, dispatch::Step const& step);
 
 // An outline whose kernels are ready to run.

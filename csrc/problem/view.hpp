@@ -10,7 +10,7 @@
 
 namespace cute_py {
 
-// An array as its library describes it, in a name's place in messages.
+// An array as its library describes it, by the name that messages have for it.
 struct View {
   char const* name = "";
   dlpack::Device device{};

@@ -116,6 +116,8 @@ class Explanation:
         Every way to multiply that could be taken, the chosen one first, then by what they are expected to take.
     tuned
         Whether the chosen one was measured, see `tune`, and not estimated.
+    staged
+        Whether the arrays are copied to another device, and the result back.
     product
         The product in words, with all that a choice may look at: types, alignments, modes.
     labels
@@ -139,6 +141,7 @@ class Explanation:
     dtype: str
     candidates: tuple[Candidate, ...]
     tuned: bool
+    staged: bool
     product: str
     labels: tuple[str, str, str]
 

@@ -81,8 +81,8 @@ class Tuning:
 def tune(product: Product[P], /, *arguments: P.args, **options: P.kwargs) -> Tuning:
     """Measure every way to compute ``product(*arguments, **options)``, and take the fastest from now on.
 
-    Each candidate of `explain` runs on these arrays: its result is compared with that of the first, which is compared with float64
-    where it can be, and then it is timed. Later calls of any product with arrays of the same types, modes and alignments on the
+    Each candidate of `explain` runs on these arrays: its result is compared with that of the one that would have been chosen,
+    and then it is timed. Later calls of any product with arrays of the same types, modes and alignments on the
     same device take the fastest. C and `out` are not written to. What was found lasts as long as the process, and longer by
     `save_tuning`.
 
@@ -93,8 +93,14 @@ def tune(product: Product[P], /, *arguments: P.args, **options: P.kwargs) -> Tun
     True
     >>> cute_py.forget_tuning()
 
-    Raises OperandError for host arrays that would be copied to a GPU, and what the product raises.
+    Raises OperandError for host arrays that would be copied to a GPU, for `einsum`, whose pairs are tuned one by one, and what
+    the product raises.
     """
+    if not isinstance(product, _core.Product):
+        raise OperandError(
+            f"tune takes a product of two arrays, such as cute_py.gemm and cute_py.contract, got {product!r}\n"
+            "  next: tune contract with the subscripts of each pair that einsum.explain shows"
+        )
     explanation: Explanation = product.explain(*arguments, **options)
     if not explanation.candidates:
         product(*arguments, **options)  # raises why
@@ -191,8 +197,10 @@ def _runner(
     product: Any, arguments: tuple[Any, ...], options: dict[str, Any], explanation: Explanation
 ) -> tuple[Callable[[Candidate], Callable[[], Any]], Callable[[], np.ndarray[Any, Any]]]:
     """Return what prepares a call of a candidate, and what reads its result on the host, spoilt before each call."""
-    if explanation.target == "cuda" and "copied in and out" in explanation.why:
-        raise OperandError("tune: host arrays would be copied to the GPU\n  next: pass arrays on the GPU")
+    if explanation.staged:
+        raise OperandError(
+            f"tune: host arrays would be copied to {explanation.device}\n  next: pass arrays on the GPU, or device='emulator'"
+        )
     operands = dict(zip(_names(product, arguments), arguments, strict=False))
     given = {**operands, **options}
     place = options.get("out")

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+
+#include "problem/geometry.hpp"
+
+// What steps leave to one another.
+namespace cute_py::dispatch {
+
+inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// Bytes of the workspace that an array takes: what follows is as aligned as any kernel wants.
+inline std::int64_t workspace_bytes_of(std::int64_t elements, DType type) {
+  constexpr std::int64_t kAlignment = 256;
+  return ceil_div(elements * bytes_of(type), kAlignment) * kAlignment;
+}
+
+// An array of a step that lies in the workspace, or is a number one.
+inline void set_array(Geometry& g, Role role, DType type) {
+  g.type[role] = type;
+  g.log2_alignment[role] = kMaxLog2Alignment;
+}
+
+// What sums are added in that are exact already.
+inline Compute exact(Compute compute) { return compute == Compute::tf32 ? Compute::f32 : compute; }
+
+}  // namespace cute_py::dispatch
