@@ -69,8 +69,8 @@ def test_a_long_k_is_cut_where_there_is_room(multiprocessors: int, parts: bool, 
 def test_sums_between_steps_are_placed_apart(rng: np.random.Generator) -> None:
     A, B = draw(rng, (30, 9, 4000), exact=True), draw(rng, (20, 7, 4000), exact=True)
     explanation = cute_py.contract.explain("mak,nbk->mn", A, B, device=INVENTED)
-    whats = [step.what for step in explanation.steps]
-    assert whats[:2] == ["sum A over its own indices", "sum B over its own indices"]
+    steps = [step.what for step in explanation.steps]
+    assert steps[:2] == ["sum A over its own indices", "sum B over its own indices"]
     assert explanation.workspace_bytes >= 4 * 4000 * (30 + 20)
     np.testing.assert_array_equal(
         cute_py.contract("mak,nbk->mn", A, B, device=INVENTED), np.einsum("mak,nbk->mn", A.astype("f8"), B.astype("f8"))
