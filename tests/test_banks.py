@@ -9,8 +9,8 @@ import pytest
 
 import cute_py.layout as cl
 from cute_py import LayoutError, OperandError, bank_conflicts, best_swizzle
-from cute_py.banks import wavefronts
 from cute_py.layout import Layout
+from cute_py.machine.banks import wavefronts
 
 
 def count(addresses: list[int], width: int) -> int:

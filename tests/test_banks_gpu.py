@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import cute_py
-from cute_py.banks import audit, wavefronts
+from cute_py.catalogue.trace import audit
+from cute_py.machine.banks import wavefronts
 from headers import ROOT
 
 # A counter may hold a few wavefronts of other work on the multiprocessor, and never fewer than the kernel's.

@@ -18,28 +18,6 @@ from problems import make_case
 
 KERNELS = sorted(path.parent.name for path in (ROOT / "csrc" / "kernels").glob("*/kernel.cuh"))
 
-# Of each kernel its Config, and a type for each width of element with the forms that are run: all forms of one type, of the
-# others one, which has the same barriers.
-SCALAR = {"float": "WHOLE PREDICATED NESTED", "double": "PREDICATED", "numeric::complex128": "PREDICATED"}
-CONFIGS = {
-    "sgemm_1": ("Sgemm1", SCALAR),
-    "sgemm_2": ("Sgemm2", SCALAR),
-    "sgemm_sm70": ("SgemmSm70", SCALAR),
-    "sgemm_sm80": ("SgemmSm80", SCALAR),
-    "gemm_sm80": (
-        "GemmSm80",
-        {"std::int8_t": "WHOLE", "cutlass::half_t": "WHOLE", "cutlass::tfloat32_t": "WHOLE NESTED", "double": "WHOLE"},
-    ),
-    "gemm_skinny": (
-        "GemmSkinny",
-        {"cutlass::half_t": "NESTED", "float": "WHOLE NESTED", "double": "NESTED", "numeric::complex128": "NESTED"},
-    ),
-    "gemm_small": (
-        "GemmSmall",
-        {"cutlass::half_t": "NESTED", "float": "NESTED", "double": "NESTED", "numeric::complex128": "NESTED"},
-    ),
-}
-
 
 @pytest.mark.parametrize(
     "variant", [v for v in cute_py.kernels().values() if "emulator" in v.targets], ids=lambda v: v.name
@@ -104,58 +82,48 @@ def compiled(folder: Path, source: Path, *flags: str) -> Path:
 
 
 @pytest.mark.compiler
-@pytest.mark.parametrize(
-    ("kernel", "element", "forms"),
-    [(kernel, element, forms) for kernel, (_, types) in CONFIGS.items() for element, forms in types.items()],
-)
-def test_every_barrier_and_every_wait_is_needed(kernel: str, element: str, forms: str, tmp_path: Path) -> None:
-    """A kernel without one of them gives a wrong result in at least one order of threads, and the emulator shows it."""
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_every_barrier_and_every_wait_is_needed(kernel: str, tmp_path: Path) -> None:
+    """A kernel without one of them gives a wrong result in at least one order of threads, and the emulator shows it.
+
+    Every form of it is run with elements of one width, and one form with those of each other width.
+    """
+    family = ROOT / "csrc" / "kernels" / kernel
     header = tmp_path / "kernels" / kernel / "kernel.cuh"
     header.parent.mkdir(parents=True)
-    lines = (ROOT / "csrc" / "kernels" / kernel / header.name).read_text().splitlines(keepends=True)
+    lines = (family / header.name).read_text().splitlines(keepends=True)
     for number in synchronisations(kernel):
         lines[number - 1] = SYNCHRONISATION.sub(rf"\1if (::mutant::keeps({number})) \2", lines[number - 1])
     header.write_text("".join(lines))
+    lists = sorted(path.stem for path in family.glob("variants*.hpp"))
+    includes = "".join(f'#include "kernels/{kernel}/{name}.hpp"\n' for name in lists)
+    names = ", ".join(f"cute_py::kernels::{kernel}_{name}" for name in lists)
+    (tmp_path / "lists.hpp").write_text(
+        f"{includes}namespace mutant {{ using Lists = cute_py::kernels::List<{names}>; }}\n"
+    )
 
-    flags = ["-O1", "-w", "-DNDEBUG", "-fno-strict-aliasing"]
+    flags = ["-O1", "-w", "-DNDEBUG", "-fno-strict-aliasing", "-DCUTE_PY_BUILD_SET=8"]
     flags += [f"-I{path}" for path in (tmp_path, ROOT / "csrc" / "emulator" / "include", ROOT / "csrc")]
     cuda = cuda_headers()
     flags += [f"-isystem{path}" for path in (ROOT / "third_party" / "cutlass" / "include", cuda, cuda / "cccl")]
-    flags += [f'-DFAMILY_HEADER="kernels/{kernel}/family.hpp"', f"-DFAMILY={kernel}_family", "-DCUTE_PY_BUILD_SET=8"]
-    flags += [f"-DCONFIG={CONFIGS[kernel][0]}", f"-DTYPE={element}"]
-    flags += [f"-D{form}" for form in forms.split()]
     program = compiled(tmp_path, ROOT / "tests" / "cpp" / "mutant.cpp", *flags)
     output = subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout
 
-    right: dict[int, list[bool]] = {}
+    right: dict[tuple[int, int], list[bool]] = {}
     for line in output.splitlines():
-        removed, *_, is_right = line.split()
-        right.setdefault(int(removed), []).append(is_right == "1")
-    assert len(right[0]) == 3 * len(forms.split())
-    assert all(right[0])
-    reached = right.keys() - {0}
-    assert reached, "no barrier at all"
-    if len(forms) == max(len(other) for other in CONFIGS[kernel][1].values()):
-        assert reached == synchronisations(kernel)
-    unnoticed = [number for number in sorted(reached) if all(right[number])]
-    assert not unnoticed
-
-
-def test_every_kernel_has_mutants_of_every_width() -> None:
-    assert set(CONFIGS) == set(KERNELS)
-    assert all(synchronisations(kernel) for kernel in KERNELS)
-    widths = {
-        "std::int8_t": 1,
-        "cutlass::half_t": 2,
-        "cutlass::tfloat32_t": 4,
-        "float": 4,
-        "double": 8,
-        "numeric::complex128": 16,
+        width, removed, is_right = map(int, line.split())
+        right.setdefault((width, removed), []).append(is_right == 1)
+    widths = {width for width, _ in right}
+    assert widths >= {
+        np.dtype(numpy_type(variant.factors[0])).itemsize
+        for variant in cute_py.kernels().values()
+        if variant.kernel == kernel and variant.modes == 1
     }
-    for kernel in cute_py.kernels().values():
-        if "emulator" in kernel.targets:
-            have = {widths[element] for element in CONFIGS[kernel.kernel][1]}
-            assert np.dtype(numpy_type(kernel.factors[0])).itemsize in have or kernel.modes > 1, kernel.name
+    for width in widths:
+        assert all(right.pop((width, 0)))
+    assert synchronisations(kernel), "no barrier at all"
+    assert {line for _, line in right} == synchronisations(kernel)
+    assert not [where for where, outcomes in right.items() if all(outcomes)]
 
 
 # ---- Accesses

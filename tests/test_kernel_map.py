@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import cute_py
-from cute_py import Kernel, OperandError, UnsupportedProblemError, _kernel_map
-from cute_py._kernel_map import Owner
-from cute_py.banks import audit
+from cute_py import Kernel, OperandError, UnsupportedProblemError
+from cute_py.catalogue import trace as traces
+from cute_py.catalogue.config import Owner
+from cute_py.catalogue.trace import audit
 
 VARIANTS = [k for k in cute_py.kernels().values() if "emulator" in k.targets]
 WHOLE = [k for k in VARIANTS if not k.predicated]
@@ -98,9 +99,9 @@ def test_a_trace_that_would_take_long_is_refused_at_once() -> None:
 def test_a_trace_ends_at_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = cute_py.kernels()["sgemm_1_nt_f32"]
     accesses = len(kernel.trace().accesses)
-    monkeypatch.setattr(_kernel_map, "_LIMIT", accesses)
+    monkeypatch.setattr(traces, "_LIMIT", accesses)
     assert len(kernel.trace().accesses) == accesses
-    monkeypatch.setattr(_kernel_map, "_LIMIT", accesses - 1)
+    monkeypatch.setattr(traces, "_LIMIT", accesses - 1)
     with pytest.raises(OperandError, match=f"more than {accesses - 1} accesses"):
         kernel.trace()
 

@@ -35,9 +35,11 @@ OUTSIDE = {
     r"cuda_runtime": {"runtime"},
 }
 
-# Modules of the package that nothing else in it may import.
-TOP = {"cli", "testing", "__main__"}
-TOP_MAY_IMPORT = {"cli": {"testing"}, "__main__": {"cli"}, "testing": set()}
+# The sub-packages and modules of the package, from the bottom. Each may import what stands before it.
+PYTHON = [
+    "_core", "errors", "_interpreter", "_files", "drawing", "layout", "atoms", "machine", "products", "_explain",
+    "catalogue", "__init__", "testing", "cli", "__main__",
+]  # fmt: skip
 
 
 def csrc_violations(csrc: Path) -> list[str]:
@@ -61,27 +63,33 @@ def csrc_violations(csrc: Path) -> list[str]:
 
 
 def python_violations(package: Path) -> list[str]:
-    """Return every import of a top module from below, as text."""
+    """Return every import of what stands above, as text."""
     violations = []
     for path in sorted(package.rglob("*.py")):
-        own = path.relative_to(package).parts[0].removesuffix(".py")
+        own = PYTHON.index(path.relative_to(package).parts[0].removesuffix(".py"))
         for node in ast.walk(ast.parse(path.read_text())):
             names = []
-            if isinstance(node, ast.ImportFrom) and node.module:
-                names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-            elif isinstance(node, ast.Import):
+            if isinstance(node, ast.ImportFrom) and node.module == "cute_py":
                 names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                names = [node.module.removeprefix("cute_py.")] if node.module.startswith("cute_py.") else []
+            elif isinstance(node, ast.Import):
+                names = [
+                    (alias.name + ".__init__").split(".")[1]
+                    for alias in node.names
+                    if alias.name.split(".")[0] == "cute_py"
+                ]
             for name in names:
-                parts = name.split(".")
-                if parts[0] != "cute_py" or len(parts) < 2:
-                    continue
-                if parts[1] in TOP and parts[1] != own and parts[1] not in TOP_MAY_IMPORT.get(own, set()):
+                layer = name.split(".")[0]
+                if PYTHON.index(layer if layer in PYTHON else "__init__") > own:
                     violations.append(f"{path.relative_to(package)} imports {name}")
     return violations
 
 
 def test_every_folder_has_a_layer() -> None:
     assert {path.name for path in (ROOT / "csrc").iterdir() if path.is_dir()} == set(CSRC)
+    parts = {path.name.removesuffix(".py") for path in (ROOT / "python" / "cute_py").iterdir()}
+    assert parts - {"__pycache__", "py.typed", "_core.pyi"} == set(PYTHON) - {"_core"}
 
 
 def test_includes_point_down() -> None:
@@ -113,11 +121,19 @@ def test_a_planted_upward_include_is_found(tmp_path: Path, file: str, line: str)
 
 
 @pytest.mark.parametrize(
-    "line", ["from cute_py.testing import verify", "import cute_py.cli", "from cute_py import testing"]
+    ("file", "line"),
+    [
+        ("products/gemm.py", "from cute_py.testing import verify"),
+        ("products/gemm.py", "import cute_py.cli"),
+        ("products/gemm.py", "import cute_py"),
+        ("catalogue/report.py", "from cute_py import testing"),
+        ("atoms/tiled.py", "from cute_py import gemm"),
+        ("layout/tensor.py", "from cute_py.atoms import mma"),
+    ],
 )
-def test_a_planted_upward_import_is_found(tmp_path: Path, line: str) -> None:
+def test_a_planted_upward_import_is_found(tmp_path: Path, file: str, line: str) -> None:
     package = tmp_path / "cute_py"
     shutil.copytree(ROOT / "python" / "cute_py", package)
-    path = package / "products" / "gemm.py"
+    path = package / file
     path.write_text(path.read_text() + f"\n{line}\n")
     assert python_violations(package)

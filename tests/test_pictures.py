@@ -19,8 +19,9 @@ import pytest
 
 from cute_py import LayoutError, _core, atoms
 from cute_py._core import Layout
-from cute_py._drawing import COLOURS, Cell, Panel, Picture, to_html, to_html_fragment, to_latex, to_svg
-from cute_py._pictures import (
+from cute_py.atoms.tiled import make_tiled_copy, make_tiled_mma
+from cute_py.drawing.picture import COLOURS, Cell, Panel, Picture, to_html, to_html_fragment, to_latex, to_svg
+from cute_py.drawing.subjects import (
     picture_of_banks,
     picture_of_copy,
     picture_of_copy_atom,
@@ -28,8 +29,7 @@ from cute_py._pictures import (
     picture_of_mma,
     picture_of_tv,
 )
-from cute_py.tensor import local_tile, make_identity_tensor, make_tensor
-from cute_py.tiled import make_tiled_copy, make_tiled_mma
+from cute_py.layout.tensor import local_tile, make_identity_tensor, make_tensor
 from golden import make
 
 SVG = "{http://www.w3.org/2000/svg}"

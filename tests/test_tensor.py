@@ -18,7 +18,7 @@ import pytest
 import cute_py.layout as cl
 from cute_py import LayoutError, OperandError
 from cute_py.layout import Layout, LayoutRight, Swizzle
-from cute_py.tensor import (
+from cute_py.layout.tensor import (
     Tensor,
     copy,
     local_partition,

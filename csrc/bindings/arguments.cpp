@@ -113,7 +113,7 @@ std::optional<std::uintptr_t> stream_argument(py::handle value) {
 }
 
 DeviceArgument device_argument(py::handle value) {
-  if (!py::isinstance(value, py::module_::import("cute_py.devices").attr("Device"))) {
+  if (!py::isinstance(value, py::module_::import("cute_py.machine.devices").attr("Device"))) {
     throw OperandError("device is a name, such as 'cpu', 'emulator' and 'cuda:1', or a cute_py.Device, got " +
                        shown(value));
   }

@@ -1,5 +1,7 @@
 #include "bindings/catalogue.hpp"
 
+#include <pybind11/stl.h>
+
 #include <string>
 #include <variant>
 
@@ -41,8 +43,6 @@ py::dict copy_dict(CopyRecord const& r) {
   return d;
 }
 
-py::object optional_layout(std::optional<layout::Layout> const& l) { return l ? py::cast(*l) : py::none(); }
-
 py::object optional_copy(std::optional<TiledCopyRecord> const& r) {
   if (!r) return py::none();
   py::dict d;
@@ -69,22 +69,23 @@ py::object config(std::string const& name) {
     auto const cast = [](SmemLayoutRecord const& l) -> py::object {
       return std::visit([](auto const& held) { return py::object(py::cast(held)); }, l);
     };
-    py::dict d;
+    py::dict d;  // by the names of Python's KernelConfig
+    d["cpp_type"] = r.cpp_type;
     d["cta_tiler"] = to_python(r.cta_tiler);
-    d["smem_a"] = r.smem_a ? cast(*r.smem_a) : py::none();
-    d["smem_b"] = cast(r.smem_b);
-    d["a"] = value_type_tuple(r.a);
-    d["b"] = value_type_tuple(r.b);
-    d["c"] = value_type_tuple(r.c);
+    d["smem_layout_a"] = r.smem_a ? cast(*r.smem_a) : py::none();
+    d["smem_layout_b"] = cast(r.smem_b);
     d["smem_offset_a"] = r.smem_offset_a;
     d["smem_offset_b"] = r.smem_offset_b;
-    d["threads_a"] = optional_layout(r.threads_a);
-    d["threads_b"] = optional_layout(r.threads_b);
-    d["threads_c"] = optional_layout(r.threads_c);
-    d["copy_a"] = optional_copy(r.copy_a);
-    d["copy_b"] = optional_copy(r.copy_b);
-    d["mma"] = optional_mma(r.mma);
-    d["owners_c"] = optional_layout(r.owners_c);
+    d["type_a"] = value_type_tuple(r.a);
+    d["type_b"] = value_type_tuple(r.b);
+    d["type_c"] = value_type_tuple(r.c);
+    d["thread_layout_a"] = py::cast(r.threads_a);
+    d["thread_layout_b"] = py::cast(r.threads_b);
+    d["thread_layout_c"] = py::cast(r.threads_c);
+    d["tiled_copy_a"] = optional_copy(r.copy_a);
+    d["tiled_copy_b"] = optional_copy(r.copy_b);
+    d["tiled_mma"] = optional_mma(r.mma);
+    d["owner_layout_c"] = py::cast(r.owners_c);
     return d;
   }
   return py::none();

@@ -23,7 +23,7 @@ void translate(std::exception_ptr const& pointer) {
   try {
     std::rethrow_exception(pointer);
   } catch (execution::UnknownKernelError const& error) {
-    py::module_::import("cute_py._kernels").attr("raise_unknown_kernel")(error.kernel);
+    py::module_::import("cute_py.catalogue.kernels").attr("raise_unknown_kernel")(error.kernel);
   } catch (OperandError const& error) {
     raise("OperandError", error);
   } catch (UnsupportedProblemError const& error) {

@@ -89,9 +89,9 @@ auto parsed(Place place, py::handle value, Read read) {
   throw LayoutError(std::string(place.operation) + ": " + place.argument + " has an empty tuple in it");
 }
 
-// An attribute of cute_py._integers, kept alive for good.
+// An attribute of cute_py.layout.integers, kept alive for good.
 PyObject* attribute_of_integers(char const* name) {
-  return py::object(py::module_::import("cute_py._integers").attr(name)).release().ptr();
+  return py::object(py::module_::import("cute_py.layout.integers").attr(name)).release().ptr();
 }
 
 PyTypeObject* static_type() {

@@ -60,6 +60,7 @@ using SmemLayoutRecord = std::variant<layout::Layout, layout::ComposedLayout>;
 
 // Everything about a Config that is a layout.
 struct ConfigRecord {
+  std::string cpp_type;        // what C++ calls it
   layout::IntTuple cta_tiler;  // (BLK_M,BLK_N,BLK_K)
   ValueType a;
   ValueType b;

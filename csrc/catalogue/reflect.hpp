@@ -1,5 +1,13 @@
 #pragma once
 
+#include <cxxabi.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <typeinfo>
+
 #include <cute/tensor.hpp>
 
 #include "catalogue/lift.hpp"
@@ -8,109 +16,45 @@
 // Records of atoms, of tiled copies and MMAs, and of Configs, from their types.
 namespace cute_py::catalogue {
 
+// What a type is called in C++: `cute_py::kernels::Sgemm1<float, (cute_py::Major)0, ...>`.
 template <class T>
-struct TypeName;
+std::string cpp_name() {
+  int status = 0;
+  std::unique_ptr<char, void (*)(void*)> const name(abi::__cxa_demangle(typeid(T).name(), nullptr, nullptr, &status),
+                                                    std::free);
+  return name.get();
+}
 
-template <>
-struct TypeName<float> {
-  static constexpr char const* value = "float";
+// The name of a type without its namespaces, that of a template without its arguments.
+inline std::string unqualified(std::string const& name) {
+  std::size_t const arguments = name.find('<');
+  std::size_t const colon = name.rfind("::", arguments);
+  std::size_t const begin = colon == std::string::npos ? 0 : colon + 2;
+  return name.substr(begin, arguments == std::string::npos ? arguments : arguments - begin);
+}
+
+// An element type or an atom by the name that CuTe has for it, such as half_t or SM80_CP_ASYNC_CACHEALWAYS<uint128_t>.
+template <class T>
+struct TypeName {
+  static std::string value() {
+    if constexpr (!std::is_integral_v<T>) return unqualified(cpp_name<T>());
+    return (std::is_signed_v<T> ? "int" : "uint") + std::to_string(8 * sizeof(T)) + "_t";
+  }
 };
-template <>
-struct TypeName<double> {
-  static constexpr char const* value = "double";
+template <int bits, bool is_signed>
+struct TypeName<cutlass::integer_subbyte<bits, is_signed>> {
+  static std::string value() { return (is_signed ? "int" : "uint") + std::to_string(bits) + "_t"; }
 };
-template <>
-struct TypeName<cutlass::half_t> {
-  static constexpr char const* value = "half_t";
-};
-template <>
-struct TypeName<cutlass::bfloat16_t> {
-  static constexpr char const* value = "bfloat16_t";
-};
-template <>
-struct TypeName<cutlass::tfloat32_t> {
-  static constexpr char const* value = "tfloat32_t";
-};
-template <>
-struct TypeName<cutlass::float_e4m3_t> {
-  static constexpr char const* value = "float_e4m3_t";
-};
-template <>
-struct TypeName<cutlass::float_e5m2_t> {
-  static constexpr char const* value = "float_e5m2_t";
-};
-template <>
-struct TypeName<cutlass::complex<float>> {
-  static constexpr char const* value = "complex<float>";
-};
-template <>
-struct TypeName<cutlass::complex<double>> {
-  static constexpr char const* value = "complex<double>";
-};
-template <>
-struct TypeName<cute::SM80_8x8x4_GC64C64C64GC64_TN::GaussComplex> {
-  static constexpr char const* value = "GaussComplex";
-};
-template <>
-struct TypeName<cutlass::int4b_t> {
-  static constexpr char const* value = "int4_t";
-};
-template <>
-struct TypeName<cutlass::uint4b_t> {
-  static constexpr char const* value = "uint4_t";
-};
-template <>
-struct TypeName<cutlass::uint1b_t> {
-  static constexpr char const* value = "uint1_t";
-};
-template <>
-struct TypeName<cutlass::float_e2m1_t> {
-  static constexpr char const* value = "float_e2m1_t";
-};
-template <>
-struct TypeName<cutlass::float_e2m3_t> {
-  static constexpr char const* value = "float_e2m3_t";
-};
-template <>
-struct TypeName<cutlass::float_e3m2_t> {
-  static constexpr char const* value = "float_e3m2_t";
-};
-template <>
-struct TypeName<std::int8_t> {
-  static constexpr char const* value = "int8_t";
-};
-template <>
-struct TypeName<std::uint8_t> {
-  static constexpr char const* value = "uint8_t";
-};
-template <>
-struct TypeName<std::int16_t> {
-  static constexpr char const* value = "int16_t";
-};
-template <>
-struct TypeName<std::int32_t> {
-  static constexpr char const* value = "int32_t";
-};
-template <>
-struct TypeName<std::uint16_t> {
-  static constexpr char const* value = "uint16_t";
-};
-template <>
-struct TypeName<std::uint32_t> {
-  static constexpr char const* value = "uint32_t";
-};
-template <>
-struct TypeName<std::uint64_t> {
-  static constexpr char const* value = "uint64_t";
-};
-template <>
-struct TypeName<cute::uint128_t> {
-  static constexpr char const* value = "uint128_t";
+template <template <class, class...> class Template, class First, class... Rest>
+struct TypeName<Template<First, Rest...>> {
+  static std::string value() {
+    return unqualified(cpp_name<Template<First, Rest...>>()) + "<" + TypeName<First>::value() + ">";
+  }
 };
 
 template <class T>
 ValueType value_type() {
-  return {TypeName<T>::value, cute::sizeof_bits_v<T>};
+  return {TypeName<T>::value(), cute::sizeof_bits_v<T>};
 }
 
 template <class Traits>
@@ -138,64 +82,15 @@ CopyRecord reflect_copy(char const* name, int architecture) {
           lift(typename Traits::RefLayout{})};
 }
 
-// The name of an atom that a Config uses.
-template <class Operation>
-struct AtomName;
-
-template <class D, class A, class B, class C>
-struct AtomName<cute::UniversalFMA<D, A, B, C>> {
-  static std::string value() { return std::string("UniversalFMA<") + TypeName<D>::value + ">"; }
-};
-template <class S, class D>
-struct AtomName<cute::UniversalCopy<S, D>> {
-  static std::string value() { return std::string("UniversalCopy<") + TypeName<S>::value + ">"; }
-};
-template <class S, class D>
-struct AtomName<cute::SM80_CP_ASYNC_CACHEALWAYS<S, D>> {
-  static std::string value() { return std::string("SM80_CP_ASYNC_CACHEALWAYS<") + TypeName<S>::value + ">"; }
-};
-template <class S, class D>
-struct AtomName<cute::SM80_CP_ASYNC_CACHEGLOBAL<S, D>> {
-  static std::string value() { return std::string("SM80_CP_ASYNC_CACHEGLOBAL<") + TypeName<S>::value + ">"; }
-};
-template <>
-struct AtomName<cute::SM80_16x8x16_F32F16F16F32_TN> {
-  static std::string value() { return "SM80_16x8x16_F32F16F16F32_TN"; }
-};
-template <>
-struct AtomName<cute::SM80_16x8x16_F32BF16BF16F32_TN> {
-  static std::string value() { return "SM80_16x8x16_F32BF16BF16F32_TN"; }
-};
-template <>
-struct AtomName<cute::SM80_16x8x8_F32TF32TF32F32_TN> {
-  static std::string value() { return "SM80_16x8x8_F32TF32TF32F32_TN"; }
-};
-template <>
-struct AtomName<cute::SM80_8x8x4_F64F64F64F64_TN> {
-  static std::string value() { return "SM80_8x8x4_F64F64F64F64_TN"; }
-};
-template <>
-struct AtomName<cute::SM90_16x8x8_F64F64F64F64_TN> {
-  static std::string value() { return "SM90_16x8x8_F64F64F64F64_TN"; }
-};
-template <>
-struct AtomName<cute::SM80_16x8x32_S32S8S8S32_TN> {
-  static std::string value() { return "SM80_16x8x32_S32S8S8S32_TN"; }
-};
-template <class S, class D>
-struct AtomName<cute::SM80_CP_ASYNC_CACHEALWAYS_ZFILL<S, D>> {
-  static std::string value() { return std::string("SM80_CP_ASYNC_CACHEALWAYS_ZFILL<") + TypeName<S>::value + ">"; }
-};
-
 template <class Operation, class AtomLayout, class Permutations>
 TiledMmaRecord reflect(cute::TiledMMA<cute::MMA_Atom<Operation>, AtomLayout, Permutations> const&) {
-  return {reflect_mma<cute::MMA_Traits<Operation>>(AtomName<Operation>::value().c_str(), 0), lift(AtomLayout{}),
+  return {reflect_mma<cute::MMA_Traits<Operation>>(TypeName<Operation>::value().c_str(), 0), lift(AtomLayout{}),
           lift_tiler(Permutations{})};
 }
 
 template <class Operation, class T, class LayoutTV, class Tiler>
 TiledCopyRecord reflect(cute::TiledCopy<cute::Copy_Atom<Operation, T>, LayoutTV, Tiler> const&) {
-  return {reflect_copy<cute::Copy_Traits<Operation>>(AtomName<Operation>::value().c_str(), 0), value_type<T>(),
+  return {reflect_copy<cute::Copy_Traits<Operation>>(TypeName<Operation>::value().c_str(), 0), value_type<T>(),
           lift(LayoutTV{}), lift_tiler(Tiler{})};
 }
 
@@ -227,7 +122,8 @@ struct HasOwners<Config, std::void_t<typename Config::OwnersC>> : std::true_type
 template <class Config>
 ConfigRecord reflect_config() {
   using Storage = typename Config::SharedStorage;
-  ConfigRecord r{lift_int_tuple(typename Config::CtaTiler{}),
+  ConfigRecord r{cpp_name<Config>(),
+                 lift_int_tuple(typename Config::CtaTiler{}),
                  value_type<typename Config::TA>(),
                  value_type<typename Config::TB>(),
                  value_type<typename Config::TC>(),

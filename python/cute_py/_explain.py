@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ParamSpec, overload
 
-from cute_py._explain_layout import explain_layout
+from cute_py.layout.steps import explain_layout
 from cute_py.products.einsum import Einsum, EinsumExplanation
 from cute_py.products.explanation import Explanation
 from cute_py.products.product import Product

@@ -21,9 +21,9 @@ import numpy as np
 import numpy.typing as npt
 
 from cute_py import _core
-from cute_py._kernels import Kernel, kernels, raise_unknown_kernel
-from cute_py.devices import cuda_available
+from cute_py.catalogue.kernels import Kernel, kernels, raise_unknown_kernel
 from cute_py.errors import OperandError
+from cute_py.machine.devices import cuda_available
 from cute_py.products.gemm import gemm
 
 __all__ = [

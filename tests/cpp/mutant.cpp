@@ -1,9 +1,8 @@
-// Runs one kernel in the emulator on a small problem, as it is and without each of its barriers and waits, in several
-// orders of its threads, and says for each whether the result is right. The kernel's header is a copy in which each of
-// them asks mutant::keeps first.
+// Runs a family's kernel in the emulator on a small problem, as it is and without each of its barriers and waits, in
+// several orders of its threads, and says for each whether the result is right. The kernel's header is a copy in which
+// each of them asks mutant::keeps first.
 //
-// Compiled with FAMILY_HEADER, FAMILY, CONFIG, TYPE, and those of WHOLE, PREDICATED and NESTED that
-// are wanted.
+// Compiled beside a lists.hpp, which includes the family's lists of variants and names them mutant::Lists.
 #include <cstdio>
 #include <vector>
 
@@ -22,20 +21,101 @@ bool keeps(int line) {
 
 }  // namespace mutant
 
-#include FAMILY_HEADER
+#include "lists.hpp"
 
 using namespace cute_py;
 
 namespace {
 
-using T = TYPE;
-using Factor = std::conditional_t<std::is_same_v<T, cutlass::tfloat32_t>, float, T>;  // in memory
+using kernels::Form;
+using kernels::List;
 
-template <Major major_a, Major major_b, kernels::Form form>
+// The first variant of a row and a type.
+template <class Family_, class Row, class T_, class Layouts>
+struct VariantOf;
+
+template <class Family_, class Row, class T_, class Layout_, class... Others>
+struct VariantOf<Family_, Row, T_, List<Layout_, Others...>> {
+  using Family = Family_;
+  using T = T_;
+  using Layout = Layout_;
+  using Config = typename Row::template Config<T, Layout>;
+  static constexpr Form form = Row::form;
+  static constexpr int width = sizeof(T);  // of an element
+};
+
+// Of the first width every form is run, of every other width one.
+template <class V, class First, class... Chosen>
+constexpr bool is_wanted(List<First, Chosen...>) {
+  if (V::width != First::width) return ((V::width != Chosen::width) && ...);
+  return V::form != First::form && ((V::width != Chosen::width || V::form != Chosen::form) && ...);
+}
+template <class V>
+constexpr bool is_wanted(List<>) {
+  return true;
+}
+
+template <class... Chosen, class Family, class Row, class T, class Layouts>
+constexpr auto operator+(List<Chosen...>, VariantOf<Family, Row, T, Layouts>) {
+  using V = VariantOf<Family, Row, T, Layouts>;
+  if constexpr (is_wanted<V>(List<Chosen...>{})) {
+    return List<Chosen..., V>{};
+  } else {
+    return List<Chosen...>{};
+  }
+}
+
+template <class Family, class Row, class Chosen, class... T>
+constexpr auto choose_of_types(Chosen chosen, List<T...>) {
+  return (chosen + ... + VariantOf<Family, Row, T, typename Row::Layouts>{});
+}
+
+template <bool only_whole, class Family, class Chosen>
+constexpr auto choose_of_rows(Chosen chosen, List<>) {
+  return chosen;
+}
+template <bool only_whole, class Family, class Chosen, class Row, class... Rows>
+constexpr auto choose_of_rows(Chosen chosen, List<Row, Rows...>) {
+  if constexpr (only_whole && Row::form != Form::whole) {
+    return choose_of_rows<only_whole, Family>(chosen, List<Rows...>{});
+  } else {
+    return choose_of_rows<only_whole, Family>(choose_of_types<Family, Row>(chosen, typename Row::Types{}),
+                                              List<Rows...>{});
+  }
+}
+
+template <bool only_whole, class Chosen>
+constexpr auto choose(Chosen chosen, List<>) {
+  return chosen;
+}
+template <bool only_whole, class Chosen, class Variants, class... Others>
+constexpr auto choose(Chosen chosen, List<Variants, Others...>) {
+  return choose<only_whole>(choose_of_rows<only_whole, typename Variants::Family>(chosen, typename Variants::Rows{}),
+                            List<Others...>{});
+}
+
+// For whole tiles where there are such, because these have every wait.
+using Chosen = decltype(choose<false>(choose<true>(List<>{}, mutant::Lists{}), mutant::Lists{}));
+
+// A mode of an even extent as two.
+Modes halves(Mode const& mode) {
+  Mode fast = mode, slow = mode;
+  fast.extent = mode.extent / 2;
+  slow.extent = 2;
+  slow.stride[Role::a] *= fast.extent;
+  slow.stride[Role::d] *= fast.extent;
+  return Modes({fast, slow});
+}
+
+template <class V>
 bool is_right(EmulatorOptions const& options) {
-  using Config = kernels::CONFIG<T, major_a, major_b, form>;
+  using Config = typename V::Config;
+  using T = typename V::T;
+  using Factor = std::conditional_t<std::is_same_v<T, cutlass::tfloat32_t>, float, T>;  // in memory
+  constexpr Major major_a = V::Layout::a;
+  constexpr Major major_b = V::Layout::b;
   using Sum = typename Config::TC;
-  constexpr bool predicated = form != kernels::Form::whole;
+  constexpr bool predicated = V::form != Form::whole;
   constexpr int more = Config::max_rows != kernels::kAnyExtent ? -2 : 2;
   constexpr int m = cute::size<0>(typename Config::CtaTiler{}) + (predicated ? more : 0);
   constexpr int n = cute::size<1>(typename Config::CtaTiler{});
@@ -66,7 +146,7 @@ bool is_right(EmulatorOptions const& options) {
   rows.stride[Role::d] = 1;
   columns.stride[Role::d] = m;
   Geometry geometry;
-  geometry.m = Modes({rows});
+  geometry.m = V::form == Form::gett ? halves(rows) : Modes({rows});
   geometry.n = Modes({columns});
   geometry.k = Modes({steps});
   geometry.type[Role::a] = geometry.type[Role::b] = numeric::kDTypeOf<T>;
@@ -79,7 +159,7 @@ bool is_right(EmulatorOptions const& options) {
   Execution execution;
   execution.emulator = options;
   try {
-    instances::Emulator::prepare<kernels::FAMILY, Config>("mutant", geometry)->run(arguments, execution);
+    instances::Emulator::prepare<typename V::Family, Config>("mutant", geometry)->run(arguments, execution);
   } catch (emulator::KernelError const& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return false;
@@ -98,36 +178,32 @@ bool is_right(EmulatorOptions const& options) {
   return true;
 }
 
-// Prints one line for each form.
-void run(char const* order, EmulatorOptions const& options) {
-#ifdef WHOLE
-  // Integers of 8 bits come in one layout only.
-  constexpr Major major = sizeof(T) == 1 ? Major::k : Major::mn;
-  std::printf("%d whole %s %d\n", mutant::removed, order, is_right<major, major, kernels::Form::whole>(options));
-#endif
-#ifdef PREDICATED
-  std::printf("%d predicated %s %d\n", mutant::removed, order,
-              is_right<Major::k, Major::mn, kernels::Form::predicated>(options));
-#endif
-#ifdef NESTED
-  std::printf("%d nested %s %d\n", mutant::removed, order,
-              is_right<Major::k, Major::k, kernels::Form::nested>(options));
-#endif
+// Prints a line for each order of threads.
+template <class V>
+void run_all_orders() {
+  constexpr ThreadOrder orders[] = {ThreadOrder::forward, ThreadOrder::backward, ThreadOrder::random};
+  for (ThreadOrder const order : orders) {
+    std::printf("%d %d %d\n", V::width, mutant::removed, is_right<V>({order, order == ThreadOrder::random, true}));
+  }
 }
 
-void run_all_orders() {
-  run("forward", {ThreadOrder::forward, 0, true});
-  run("backward", {ThreadOrder::backward, 0, true});
-  run("random", {ThreadOrder::random, 1, true});
+template <class V>
+void take_out_each() {
+  mutant::removed = 0;
+  for (bool& line : mutant::reached) line = false;
+  run_all_orders<V>();
+  for (int line = 1; line < 4096; ++line) {
+    if (!mutant::reached[line]) continue;
+    mutant::removed = line;
+    run_all_orders<V>();
+  }
+}
+
+template <class... V>
+void take_out_each(List<V...>) {
+  (take_out_each<V>(), ...);
 }
 
 }  // namespace
 
-int main() {
-  run_all_orders();
-  for (int line = 1; line < 4096; ++line) {
-    if (!mutant::reached[line]) continue;
-    mutant::removed = line;
-    run_all_orders();
-  }
-}
+int main() { take_out_each(Chosen{}); }

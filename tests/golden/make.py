@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from cute_py import _core, atoms
-from cute_py._drawing import Picture, to_html, to_html_fragment, to_latex, to_svg
-from cute_py._pictures import picture_of_banks, picture_of_copy, picture_of_layout, picture_of_tv
+from cute_py.drawing.picture import Picture, to_html, to_html_fragment, to_latex, to_svg
+from cute_py.drawing.subjects import picture_of_banks, picture_of_copy, picture_of_layout, picture_of_tv
 
 HERE = Path(__file__).parent
 

@@ -66,10 +66,8 @@ def printed(prints: Sequence[Print], folder: Path, parts: int = 2) -> list[str]:
 def run_prints(prints: Sequence[Print], source: Path) -> list[str]:
     body = "".join(f"static void print_{i}() {{ {p.cpp} }}\n" for i, p in enumerate(prints))
     calls = "".join(f'print_{i}(); std::printf("\\n@@\\n");' for i in range(len(prints)))
-    includes = "".join(
-        f'#include "kernels/{name}/config.hpp"\n'
-        for name in ("sgemm_1", "sgemm_2", "sgemm_sm70", "sgemm_sm80", "gemm_sm80")
-    )
+    configs = sorted((ROOT / "csrc" / "kernels").glob("*/config.hpp"))
+    includes = "".join(f'#include "kernels/{path.parent.name}/{path.name}"\n' for path in configs)
     source.write_text(
         f"{HEAD}using namespace judge;\nusing cute_py::Major;\n{body}int main() {{ {calls} }}\n".replace(
             HEAD, HEAD + includes

@@ -189,55 +189,26 @@ def of_copy(label: str, made: str, copy: cute_py.TiledCopy) -> list[Print]:
 # ---- The kernels' own
 
 
-CONFIGS = {
-    "sgemm_1": "Sgemm1",
-    "sgemm_2": "Sgemm2",
-    "sgemm_sm70": "SgemmSm70",
-    "sgemm_sm80": "SgemmSm80",
-    "gemm_sm80": "GemmSm80",
-}
-# bfloat16 has the layouts of float16, complex and int32 nothing that float64 and float32 have not.
-CPP_TYPES = {
-    "f32": "float",
-    "f64": "double",
-    "f16": "cutlass::half_t",
-    "tf32": "cutlass::tfloat32_t",
-    "i8": "std::int8_t",
-}
-MAJORS = {
-    "nt": "Major::mn,Major::mn",
-    "tn": "Major::k,Major::k",
-    "nn": "Major::mn,Major::k",
-    "tt": "Major::k,Major::mn",
-    "any": "Major::k,Major::k",
-}
-
-
-def config_of(kernel: cute_py.Kernel) -> str | None:
-    """The C++ type of a variant's Config; None of a type that is left out."""
-    kind, name, *rest = kernel.name.removeprefix(f"{kernel.kernel}_").split("_")
-    if name not in CPP_TYPES:
-        return None
-    form = {"nested": "nested", "narrow": "nested", "gett": "gett"}.get(
-        kind, "predicated" if kernel.predicated else "whole"
-    )
-    template = CONFIGS[kernel.kernel] + ("Narrow" if kind == "narrow" else "OnSm90" if rest == ["sm90"] else "")
-    return f"{template}<{CPP_TYPES[name]},{MAJORS[kernel.layout]},Form::{form}>"
-
-
 def config_prints() -> list[Print]:
     prints = []
+    seen = set()
     for kernel in cute_py.kernels().values():
-        if kernel.kernel not in CONFIGS:
+        if "emulator" not in kernel.targets:
             continue
-        config = config_of(kernel)
-        if config is None:
+        # Types of one width have the same layouts.
+        config = kernel.config.cpp_type
+        kind = config.partition("<")[0], kernel.config.type_a.bits, *config.split(",")[-3:]
+        if kind in seen:
             continue
-        using = f"using namespace cute_py::kernels; using cute_py::Major; using C = {config};"
+        seen.add(kind)
+        using = f"using namespace cute_py::kernels; using C = {config};"
         statements = [
             ("CtaTiler", "print(typename C::CtaTiler{});", cl.notation(kernel.config.cta_tiler)),
-            ("SmemLayoutA", "print(typename C::SmemLayoutA{});", str(kernel.smem_layout_a)),
-            ("SmemLayoutB", "print(typename C::SmemLayoutB{});", str(kernel.smem_layout_b)),
+            *(
+                (f"SmemLayout{x}", f"print(typename C::SmemLayout{x}{{}});", str(layout))
+                for x, layout in (("A", kernel.config.smem_layout_a), ("B", kernel.config.smem_layout_b))
+                if layout is not None
+            ),
         ]
         if kernel.tiled_mma is not None and kernel.tiled_copy_a is not None and kernel.tiled_copy_b is not None:
             tile = Layout((Int(kernel.tile[0]), Int(kernel.tile[1])))
@@ -247,7 +218,7 @@ def config_prints() -> list[Print]:
                 ("TiledCopyA", "print(typename C::TiledCopyA{});", str(kernel.tiled_copy_a)),
                 ("TiledCopyB", "print(typename C::TiledCopyB{});", str(kernel.tiled_copy_b)),
             ]
-            for thread in (0, 37, 255):
+            for thread in (0, 37, kernel.threads - 1):
                 c = kernel.tiled_mma.get_slice(thread).partition_C(tile)
                 a = kernel.tiled_copy_a.get_slice(thread).partition_S(operand)
                 statements += [
@@ -262,15 +233,15 @@ def config_prints() -> list[Print]:
                         part_text(a),
                     ),
                 ]
-        else:
-            statements += [
-                (f"ThreadLayout{x}", f"print(typename C::ThreadLayout{x}{{}});", str(layout))
-                for x, layout in (
-                    ("A", kernel.config.thread_layout_a),
-                    ("B", kernel.config.thread_layout_b),
-                    ("C", kernel.config.thread_layout_c),
-                )
-            ]
+        statements += [
+            (f"ThreadLayout{x}", f"print(typename C::ThreadLayout{x}{{}});", str(layout))
+            for x, layout in (
+                ("A", kernel.config.thread_layout_a),
+                ("B", kernel.config.thread_layout_b),
+                ("C", kernel.config.thread_layout_c),
+            )
+            if layout is not None
+        ]
         prints += [Print(f"{kernel.name} {what}", f"{using} {code}", text) for what, code, text in statements]
     return prints
 

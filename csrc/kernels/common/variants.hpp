@@ -89,6 +89,7 @@ struct Row {
   using Naming = Naming_;
   using Types = Types_;
   using Layouts = Layouts_;
+  static constexpr Form form = form_;
   static constexpr BuildSet sets = sets_;
 };
 

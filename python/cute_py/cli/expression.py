@@ -14,11 +14,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import cute_py
-from cute_py import atoms, layout, tensor, tiled
-from cute_py._kernel_map import KernelConfig
-from cute_py._kernels import Kernel, Kernels
+from cute_py import atoms, layout
+from cute_py.atoms import tiled
+from cute_py.catalogue.config import KernelConfig
+from cute_py.catalogue.kernels import Kernel, Kernels
 from cute_py.cli.command_error import CommandError
 from cute_py.errors import CuteError, LayoutError
+from cute_py.layout import tensor
 
 LONGEST = 4096  # characters
 DEEPEST = 64  # calls, tuples and the like within one another

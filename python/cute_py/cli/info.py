@@ -7,8 +7,8 @@ import json
 from typing import Any
 
 from cute_py import _core
-from cute_py._kernels import kernels
-from cute_py.devices import devices
+from cute_py.catalogue.kernels import kernels
+from cute_py.machine.devices import devices
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

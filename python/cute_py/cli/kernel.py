@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from cute_py._kernels import Kernel, kernels
-from cute_py._report import kernel_report
+from cute_py.catalogue.kernels import Kernel, kernels
+from cute_py.catalogue.report import kernel_report
 from cute_py.cli.command_error import CommandError
 from cute_py.cli.draw import write
 from cute_py.cli.gemm import check_output

@@ -6,7 +6,7 @@ import argparse
 import json
 from dataclasses import asdict
 
-from cute_py._kernels import kernels
+from cute_py.catalogue.kernels import kernels
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

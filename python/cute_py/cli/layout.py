@@ -9,7 +9,7 @@ from cute_py import layout as cl
 from cute_py.cli.command_error import CommandError
 from cute_py.cli.expression import evaluate
 from cute_py.errors import LayoutError
-from cute_py.tensor import Tensor
+from cute_py.layout.tensor import Tensor
 
 MOST = 4096  # elements in a table
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from cute_py._kernels import kernels
+from cute_py.catalogue.kernels import kernels
 from cute_py.cli.command_error import CommandError
 from cute_py.testing import Check, count_checks, verify
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, SupportsComplex, TypeA
 if TYPE_CHECKING:
     import numpy as np
 
-    from cute_py.devices import Device
+    from cute_py.machine.devices import Device
     from cute_py.products.emulator import EmulatorOptions
     from cute_py.products.epilogue import Epilogue
     from cute_py.products.explanation import Candidate

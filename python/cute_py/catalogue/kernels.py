@@ -15,13 +15,14 @@ import numpy as np
 
 from cute_py import _core
 from cute_py._core import ComposedLayout, Layout
-from cute_py._drawing import Drawable, Picture
 from cute_py._files import write_whole
-from cute_py._kernel_map import KernelConfig, Loads, Owner, Trace, trace
-from cute_py._pictures import picture_of_tv
+from cute_py.atoms.tiled import TiledCopy, TiledMMA
+from cute_py.catalogue.config import KernelConfig, Loads, Owner
+from cute_py.catalogue.trace import Trace, trace
+from cute_py.drawing.picture import Drawable, Picture
+from cute_py.drawing.subjects import picture_of_tv
 from cute_py.errors import OperandError, UnsupportedProblemError
 from cute_py.products.options import Compute
-from cute_py.tiled import TiledCopy, TiledMMA
 
 __all__ = ["Kernel", "Kernels", "kernels"]
 
@@ -189,7 +190,7 @@ class Kernel(Drawable):
         The page needs nothing else, and appears whole or not at all. Raises UnsupportedProblemError of a CPU kernel, and OSError
         where it cannot be written.
         """
-        from cute_py._report import kernel_report
+        from cute_py.catalogue.report import kernel_report
 
         page = kernel_report(self).encode()
         place = Path(path)

@@ -10,14 +10,14 @@ import numpy as np
 
 from cute_py import _core
 from cute_py._core import Layout
-from cute_py._drawing import Picture, to_html_fragment
-from cute_py._pictures import picture_of_banks, picture_of_layout, picture_of_tv
-from cute_py.banks import audit
+from cute_py.catalogue.trace import audit
+from cute_py.drawing.picture import Picture, to_html_fragment
+from cute_py.drawing.subjects import picture_of_banks, picture_of_layout, picture_of_tv
 from cute_py.errors import OperandError
-from cute_py.tensor import local_tile, make_tensor
+from cute_py.layout.tensor import local_tile, make_tensor
 
 if TYPE_CHECKING:
-    from cute_py._kernels import Kernel
+    from cute_py.catalogue.kernels import Kernel
 
 __all__ = ["kernel_report"]
 

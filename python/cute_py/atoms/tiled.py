@@ -18,11 +18,12 @@ import numpy as np
 
 from cute_py import _core
 from cute_py._core import Layout
-from cute_py._drawing import Drawable, Picture
-from cute_py._integers import Int
 from cute_py.atoms import CopyAtom, CopyTraits, MMAAtom
+from cute_py.drawing.picture import Drawable, Picture
+from cute_py.drawing.subjects import picture_of_copy, picture_of_mma
 from cute_py.errors import LayoutError, OperandError
-from cute_py.tensor import Tensor, make_tensor
+from cute_py.layout.integers import Int
+from cute_py.layout.tensor import Tensor, make_tensor
 
 __all__ = [
     "ThrCopy",
@@ -187,8 +188,6 @@ class TiledMMA(Drawable):
         return f"make_tiled_mma({self.atom!r}, {self.atom_layout!r}, {self.permutations!r})"
 
     def _picture(self) -> Picture:
-        from cute_py._pictures import picture_of_mma
-
         title = f"TiledMMA of {self.atom.name}"
         return picture_of_mma(title, self.tile_shape, self.layout_a_tv, self.layout_b_tv, self.layout_c_tv)
 
@@ -347,8 +346,6 @@ class TiledCopy(Drawable):
         return f"TiledCopy({self.atom!r}, {self.layout_tv!r}, {self.tiler!r})"
 
     def _picture(self) -> Picture:
-        from cute_py._pictures import picture_of_copy
-
         return picture_of_copy(
             f"TiledCopy of {self.atom.name}", self.tile_shape, self.layout_src_tv, self.layout_dst_tv
         )

@@ -1,27 +1,27 @@
-"""Gives the compiled classes Layout and ComposedLayout the methods that draw them."""
+"""The compiled classes Layout and ComposedLayout, with the methods that draw them."""
 
 from __future__ import annotations
 
-from cute_py import _drawing
 from cute_py._core import ComposedLayout, Layout
-from cute_py._pictures import picture_of_layout
+from cute_py.drawing import picture
+from cute_py.drawing.subjects import picture_of_layout
 
 AnyLayout = Layout | ComposedLayout
 
 
 def to_svg(self: AnyLayout, *, bank: int | None = None) -> str:
     """Return the layout as SVG: the index at each coordinate. With ``bank=bits``, coloured by shared-memory bank."""
-    return _drawing.to_svg(picture_of_layout(self, bank=bank))
+    return picture.to_svg(picture_of_layout(self, bank=bank))
 
 
 def to_latex(self: AnyLayout, *, bank: int | None = None) -> str:
     """Return the same picture as a LaTeX document for pdflatex."""
-    return _drawing.to_latex(picture_of_layout(self, bank=bank))
+    return picture.to_latex(picture_of_layout(self, bank=bank))
 
 
 def to_html(self: AnyLayout, *, bank: int | None = None) -> str:
     """Return the same picture as one HTML page that needs nothing else; hovering a cell tells about it."""
-    return _drawing.to_html(picture_of_layout(self, bank=bank))
+    return picture.to_html(picture_of_layout(self, bank=bank))
 
 
 def _repr_svg_(self: AnyLayout) -> str:
@@ -29,10 +29,10 @@ def _repr_svg_(self: AnyLayout) -> str:
 
 
 def _repr_html_(self: AnyLayout) -> str:
-    return _drawing.to_html_fragment(picture_of_layout(self))
+    return picture.to_html_fragment(picture_of_layout(self))
 
 
-__all__: list[str] = []
+__all__ = ["ComposedLayout", "Layout"]
 
 for layout_class in (Layout, ComposedLayout):
     for method in (to_svg, to_latex, to_html, _repr_svg_, _repr_html_):

@@ -18,8 +18,8 @@ import numpy as np
 
 from cute_py import _core
 from cute_py._core import ComposedLayout, Layout, ScaledBasis, Swizzle
-from cute_py._drawing import Drawable, Picture
-from cute_py._pictures import picture_of_layout
+from cute_py.drawing.picture import Drawable, Picture
+from cute_py.drawing.subjects import picture_of_layout
 from cute_py.errors import LayoutError, OperandError
 
 __all__ = [

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from cute_py import _core
 from cute_py._core import ComposedLayout, Layout
-from cute_py._drawing import Cell, Panel, Picture
+from cute_py.drawing.picture import Cell, Panel, Picture
 from cute_py.errors import LayoutError
 
 __all__ = [

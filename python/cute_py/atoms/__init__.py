@@ -30,7 +30,8 @@ import numpy as np
 
 from cute_py import _core
 from cute_py._core import Layout
-from cute_py._drawing import Drawable, Picture
+from cute_py.drawing.picture import Drawable, Picture
+from cute_py.drawing.subjects import picture_of_copy_atom, picture_of_mma
 from cute_py.errors import LayoutError, OperandError
 
 __all__ = ["CopyAtom", "CopyTraits", "MMAAtom", "ValueType", "copy", "mma", "value_type"]
@@ -146,8 +147,6 @@ class MMAAtom(Drawable):
         return f"cute_py.atoms.mma[{self.name!r}]"
 
     def _picture(self) -> Picture:
-        from cute_py._pictures import picture_of_mma
-
         m, n, k = self.shape_mnk
         layouts = (self.layout_a_tv, self.layout_b_tv, self.layout_c_tv)
         return picture_of_mma(f"{self.name}{_id_text(self.thr_id)}", (m, n, k), *layouts, self.thr_id)
@@ -243,8 +242,6 @@ class CopyAtom(Drawable):
         return f"{self.traits!r}.atom({self.value_type.name!r})"
 
     def _picture(self) -> Picture:
-        from cute_py._pictures import picture_of_copy_atom
-
         return picture_of_copy_atom(self.name, self.val_layout_src, self.val_layout_dst)
 
 

@@ -14,8 +14,6 @@ and where its law would not hold.
 from __future__ import annotations
 
 from cute_py._core import (
-    ComposedLayout,
-    Layout,
     Swizzle,
     append,
     blocked_product,
@@ -86,7 +84,8 @@ from cute_py._core import (
 from cute_py._core import (
     zip as zip,  # noqa: A004 - CuTe's name
 )
-from cute_py._integers import E, Int, LayoutLeft, LayoutRight, ScaledBasis
+from cute_py.layout.drawn import ComposedLayout, Layout
+from cute_py.layout.integers import E, Int, LayoutLeft, LayoutRight, ScaledBasis
 
 __all__ = [
     "ComposedLayout",

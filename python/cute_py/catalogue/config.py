@@ -1,10 +1,9 @@
-"""The layouts of a kernel, who owns which element, and a record of who touched what."""
+"""The layouts of a kernel, and who owns which element."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,10 @@ import numpy.typing as npt
 from cute_py import _core
 from cute_py._core import ComposedLayout, Layout
 from cute_py.atoms import CopyAtom, CopyTraits, MMAAtom, ValueType
-from cute_py.errors import OperandError
-from cute_py.tensor import Tensor, make_tensor
-from cute_py.tiled import TiledCopy, TiledMMA
+from cute_py.atoms.tiled import TiledCopy, TiledMMA
+from cute_py.layout.tensor import Tensor, make_tensor
 
-__all__ = ["KernelConfig", "Load", "Loads", "Owner", "Trace", "trace"]
+__all__ = ["KernelConfig", "Load", "Loads", "Owner"]
 
 WARP = 32
 
@@ -80,6 +78,8 @@ class KernelConfig:
 
     Attributes
     ----------
+    cpp_type
+        What C++ calls the Config, whole: the type in csrc/kernels that has all that follows as members.
     cta_tiler
         (BLK_M, BLK_N, BLK_K).
     smem_layout_a, smem_layout_b
@@ -97,6 +97,7 @@ class KernelConfig:
         (thread,value) -> index in the tile of C, of a kernel whose threads add up what others have multiplied; else None.
     """
 
+    cpp_type: str
     cta_tiler: tuple[Any, int, int]
     smem_layout_a: Layout | ComposedLayout | None
     smem_layout_b: Layout | ComposedLayout
@@ -119,23 +120,9 @@ class KernelConfig:
         record = _core.config(name)
         if record is None:
             return None
-        return cls(
-            cta_tiler=record["cta_tiler"],
-            smem_layout_a=record["smem_a"],
-            smem_layout_b=record["smem_b"],
-            smem_offset_a=record["smem_offset_a"],
-            smem_offset_b=record["smem_offset_b"],
-            type_a=ValueType(*record["a"]),
-            type_b=ValueType(*record["b"]),
-            type_c=ValueType(*record["c"]),
-            thread_layout_a=record["threads_a"],
-            thread_layout_b=record["threads_b"],
-            thread_layout_c=record["threads_c"],
-            tiled_copy_a=_tiled_copy(record["copy_a"]),
-            tiled_copy_b=_tiled_copy(record["copy_b"]),
-            tiled_mma=_tiled_mma(record["mma"]),
-            owner_layout_c=record["owners_c"],
-        )
+        types = {key: ValueType(*record[key]) for key in ("type_a", "type_b", "type_c")}
+        copies = {key: _tiled_copy(record[key]) for key in ("tiled_copy_a", "tiled_copy_b")}
+        return cls(**{**record, **types, **copies, "tiled_mma": _tiled_mma(record["tiled_mma"])})
 
     @property
     def tile_mn(self) -> tuple[int, int]:
@@ -244,149 +231,3 @@ def _tiled_mma(record: dict[str, Any] | None) -> TiledMMA | None:
     atom = dict(record["atom"])
     types = {key: ValueType(*atom[key]) for key in "abcd"}
     return TiledMMA(MMAAtom(**{**atom, **types}), record["atom_layout"], record["permutations"])
-
-
-# ---- Traces
-
-_SPACES = ("A", "B", "C", "shared")
-# What A and B, and C, are in a trace.
-_OWN_FACTOR = {"int32": "int8", "tfloat32": "float32"} | {
-    name: name for name in ("float32", "float64", "complex64", "complex128")
-}
-_OWN_RESULT = {"tfloat32": "float32"} | {
-    name: name for name in ("float32", "float64", "complex64", "complex128", "int32")
-}
-_LIMIT = 50_000_000  # accesses; 2 GB of them
-_MOST_MULTIPLIED = 1 << 28  # multiply-adds; the emulator does some 20 million in a second
-
-ACCESS = np.dtype(
-    [
-        ("block_m", "i4"),
-        ("block_n", "i4"),
-        ("thread", "i4"),
-        ("phase", "i4"),
-        ("offset", "i8"),
-        ("bytes", "i4"),
-        ("space", "u1"),
-        ("is_write", "?"),
-        ("unused", "u2"),
-    ]
-)
-
-
-@dataclass(frozen=True)
-class Trace:
-    """Every access that a kernel made in the emulator.
-
-    Attributes
-    ----------
-    kernel
-        The name of the variant.
-    accesses
-        A structured array in the order of the emulator, which runs each thread from one barrier to the next: block_m,
-        block_n, thread, phase (barriers that the thread had passed), offset (in bytes, from the first element of the operand
-        or of the CTA's shared memory), bytes, space (0 to 3: A, B, C, shared memory), is_write.
-    A, B, C
-        The matrices of the run.
-    """
-
-    kernel: str
-    accesses: npt.NDArray[np.void]
-    A: npt.NDArray[Any]
-    B: npt.NDArray[Any]
-    C: npt.NDArray[Any]
-
-    def of(self, space: str, *, is_write: bool | None = None) -> npt.NDArray[np.void]:
-        """Return the accesses to ``"A"``, ``"B"``, ``"C"`` or ``"shared"``."""
-        if space not in _SPACES:
-            raise OperandError(f"trace.of: space must be one of {', '.join(_SPACES)}, not {space!r}")
-        chosen = self.accesses["space"] == _SPACES.index(space)
-        if is_write is not None:
-            chosen &= self.accesses["is_write"] == is_write
-        accesses: npt.NDArray[np.void] = self.accesses[chosen]
-        return accesses
-
-    def writers(self) -> npt.NDArray[np.int32]:
-        """Return, for each element of C, (block_m, block_n, thread, times written): an array (M, N, 4); -1 where nobody wrote."""
-        m, n = self.C.shape
-        writers = np.full((m, n, 4), -1, np.int32)
-        writers[..., 3] = 0
-        writes = self.of("C", is_write=True)
-        for vector in np.unique(writes["bytes"]):
-            some = writes[writes["bytes"] == vector]
-            size = self.C.itemsize
-            if vector < size:  # a part of a complex number: its first one counts
-                some = some[some["offset"] % size == 0]
-            for element in range(max(int(vector) // size, 1)):
-                index = some["offset"] // size + element
-                step_m, step_n = (stride // size for stride in self.C.strides)
-                i, j = (index % step_n, index // step_n) if step_m == 1 else (index // step_m, index % step_m)
-                writers[i, j, 0], writers[i, j, 1], writers[i, j, 2] = some["block_m"], some["block_n"], some["thread"]
-                np.add.at(writers, (i, j, np.full_like(i, 3)), 1)
-        return writers
-
-    def __repr__(self) -> str:
-        m, n, k = *self.C.shape, self.A.shape[1]
-        counts = ", ".join(f"{len(self.of(space))} of {space}" for space in _SPACES)
-        return f"<Trace of {self.kernel}, M={m} N={n} K={k}: {counts}>"
-
-
-def trace(kernel: Any, extents: tuple[int, int, int], spaces: tuple[str, ...]) -> Trace:
-    """Run a variant in the emulator on matrices of its own and note every access."""
-    for space in spaces:
-        if space not in _SPACES:
-            raise OperandError(f"trace: spaces are {', '.join(_SPACES)}, not {space!r}")
-    m, n, k = extents
-    factor = next(name for name in (_OWN_FACTOR[kernel.compute], *kernel.factors) if name in kernel.factors)
-    result = _OWN_RESULT[kernel.compute]
-    layout = "nt" if kernel.layout == "any" else kernel.layout
-    rng = np.random.default_rng(0)
-    a = _integers(rng, (m, k), factor, "C" if layout[0] == "t" else "F")
-    b = _integers(rng, (n, k), factor, "C" if layout[1] == "n" else "F")
-    c = np.zeros((m, n), result, order="F")
-
-    least = _least_accesses(kernel, extents, a.itemsize, c.itemsize, spaces)
-    data = None
-    if least <= _LIMIT and m * n * k <= _MOST_MULTIPLIED:
-        groups = _modes_of_m(kernel, m), (n,), (k,), ()
-        mask = sum(1 << _SPACES.index(space) for space in set(spaces))
-        operands = _operand(a, groups[0]), _operand(b, groups[1]), _operand(c, groups[0])
-        data = _core.trace(kernel.name, groups, *operands, factor, result, mask, _LIMIT)
-    if data is None:
-        raise OperandError(
-            f"trace: M={m} N={n} K={k} are more than {_LIMIT} accesses of {kernel.name}, or more than "
-            f"{_MOST_MULTIPLIED} multiply-adds\n  next: trace fewer spaces, or one tile, trace(): every block does the same"
-        )
-    return Trace(kernel.name, np.frombuffer(data, ACCESS), a, b, c)
-
-
-def _least_accesses(kernel: Any, extents: tuple[int, int, int], item: int, item_c: int, spaces: tuple[str, ...]) -> int:
-    """How many accesses there are at the least: by vectors of 16 bytes, and each tile once."""
-    m, n, k = extents
-    bytes_of: dict[str, int]
-    blocks_m, blocks_n = (-(-extent // tile) for extent, tile in zip(extents[:2], kernel.tile[:2], strict=True))
-    bytes_of = {"A": m * k * item * blocks_n, "B": n * k * item * blocks_m, "C": m * n * item_c}
-    bytes_of["shared"] = bytes_of["B"]
-    return sum(bytes_of[space] for space in set(spaces)) // 16
-
-
-def _modes_of_m(kernel: Any, m: int) -> tuple[int, ...]:
-    """The modes of M in a trace: one, or two of a kernel that takes them as such."""
-    if kernel.modes_m == kernel.modes:
-        return (m,)
-    return (m // 2, 2) if m % 2 == 0 else (m, 1)
-
-
-def _integers(rng: np.random.Generator, shape: tuple[int, int], dtype: str, order: Any) -> npt.NDArray[Any]:
-    """Small whole numbers; of bfloat16, which NumPy lacks, their bits."""
-    values = rng.integers(-4, 5, shape)
-    if dtype == "bfloat16":
-        return (values.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16, order=order)
-    return values.astype(dtype, order=order)
-
-
-def _operand(array: npt.NDArray[Any], modes: tuple[int, ...]) -> tuple[int, tuple[tuple[int, ...], ...]]:
-    """The address, and the strides of each group in elements; the first group has these modes."""
-    first, second = (stride // array.itemsize for stride in array.strides)
-    strides = tuple(first * prod(modes[:i]) for i in range(len(modes)))
-    return array.__array_interface__["data"][0], (strides, (second,), ())

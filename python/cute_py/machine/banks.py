@@ -1,4 +1,4 @@
-"""Bank conflicts of shared memory: counting them, finding a swizzle that avoids them, and an audit of the kernels.
+"""Bank conflicts of shared memory: counting them, and finding a swizzle that avoids them.
 
 Shared memory has 32 banks of 4 bytes; the bank of a byte is ``byte // 4 % 32``. In one wavefront each bank delivers one word,
 to all threads that want it. An instruction that moves 1, 2 or 4 bytes for each thread is served for the whole warp at once, one
@@ -14,7 +14,7 @@ of an H200 on each of the 185 patterns in tests/test_banks_gpu.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,11 +23,10 @@ import numpy.typing as npt
 
 from cute_py import _core
 from cute_py._core import ComposedLayout, Layout, Swizzle
-from cute_py._kernel_map import Trace
 from cute_py.atoms import value_type
 from cute_py.errors import LayoutError, OperandError
 
-__all__ = ["BankConflicts", "SwizzleChoice", "audit", "bank_conflicts", "best_swizzle", "wavefronts"]
+__all__ = ["BankConflicts", "SwizzleChoice", "bank_conflicts", "best_swizzle", "wavefronts"]
 
 BANKS = 32
 WORD = 4  # bytes
@@ -258,43 +257,6 @@ def _swizzles(vector: int, index_bits: int) -> Iterable[Swizzle]:
             for shift in range(bits, index_bits):
                 if low + shift + bits <= index_bits:
                     yield Swizzle(bits, low, shift)
-
-
-def audit(trace: Trace) -> dict[str, BankConflicts]:
-    """Return what the accesses of a trace to shared memory cost: writes and reads of each width.
-
-    Trace whole tiles: where threads of a warp part, as at the edge of a matrix, their accesses cannot be paired.
-
-    >>> from cute_py import kernels
-    >>> for access, cost in audit(kernels()["sgemm_sm80_nt_f32"].trace(spaces=("shared",))).items():
-    ...     print(access, cost)
-    write of 16 bytes: 256 wavefronts in 64 instructions, no bank conflicts
-    read of 16 bytes: 3168 wavefronts in 1056 instructions, no bank conflicts
-    """
-    shared = trace.of("shared")
-    if not len(shared):
-        raise OperandError('audit: the trace has no accesses to shared memory; trace with spaces=("shared",)')
-    costs: dict[str, BankConflicts] = {}
-    for block in np.unique(shared[["block_m", "block_n"]]):
-        inside = shared[(shared["block_m"] == block["block_m"]) & (shared["block_n"] == block["block_n"])]
-        threads = int(inside["thread"].max()) + 1
-        order = np.argsort(inside["thread"], kind="stable")
-        by_thread = np.split(inside[order], np.searchsorted(inside["thread"][order], range(1, threads)))
-        for warp in range(0, threads, WARP):
-            for name, cost in _audit_warp(trace, by_thread[warp : warp + WARP]):
-                costs[name] = costs.get(name, NOTHING) + cost
-    return costs
-
-
-def _audit_warp(trace: Trace, lanes: Sequence[npt.NDArray[np.void]]) -> Iterable[tuple[str, BankConflicts]]:
-    lengths = {len(lane) for lane in lanes}
-    table = np.stack(lanes) if len(lengths) == 1 else None
-    if table is None or any(np.any(table[f] != table[f][:1]) for f in ("bytes", "is_write", "phase")):
-        raise OperandError(f"audit: the threads of a warp of {trace.kernel} part; trace whole tiles")
-    for instruction in table.T:
-        width = int(instruction["bytes"][0])
-        name = f"{'write' if instruction['is_write'][0] else 'read'} of {width} bytes:"
-        yield name, wavefronts(instruction["offset"], width, is_write=bool(instruction["is_write"][0]))
 
 
 def _layout(value: Any, operation: str, name: str) -> Any:
