@@ -11,12 +11,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import cute_py
-from cute_py import Device, Epilogue, OperandError, UnsupportedProblemError
+from cute_py import CuteError, Device, Epilogue, OperandError, UnsupportedProblemError
 from headers import ROOT
 from problems import draw
 
@@ -217,6 +218,62 @@ def test_what_was_tuned_comes_before_estimates(tmp_path: Path, rng: np.random.Ge
     cute_py.load_tuning(path)
     assert not cute_py.gemm.explain(A, B, C, device="emulator").tuned
     np.testing.assert_array_equal(cute_py.gemm(A, B, C, device="emulator"), A @ B.T)
+
+
+TUNED = {
+    "epilogue": lambda r: (
+        cute_py.gemm, (draw(r, (40, 30)), draw(r, (20, 30))),
+        {"epilogue": Epilogue(bias=draw(r, (20,)), activation="gelu", scale=0.5, residual=draw(r, (40, 1)))},
+    ),
+    "sums that float16 cannot hold": lambda r: (
+        cute_py.gemm, (np.full((9, 40), 200, "f2"), np.full((7, 40), 200, "f2")), {"alpha": 0.5},
+    ),
+    "conjugates": lambda r: (
+        cute_py.contract, ("kam,bk->abm", draw(r, (9, 4, 3)) * (1 + 2j), draw(r, (5, 9)) - 1j), {"conj_a": True},
+    ),
+    "int8": lambda r: (cute_py.matmul, (np.full((3, 8, 16), 3, "i1"), np.full((16, 4), -2, "i1")), {}),
+    "an update": lambda r: (
+        cute_py.sgemm_tn, (draw(r, (8, 5)), draw(r, (6, 5)), np.asfortranarray(draw(r, (8, 6)))), {"beta": -2},
+    ),
+    "one number": lambda r: (cute_py.tensordot, (draw(r, (4, 5)), draw(r, (5, 4)), ([0, 1], [1, 0])), {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TUNED)
+@pytest.mark.parametrize("device", ["cpu", "emulator"])
+def test_a_candidate_that_is_wrong_is_not_taken(
+    name: str, device: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    product, arguments, options = TUNED[name](rng)
+    before = [np.copy(x) for x in arguments]
+    tuning = cute_py.tune(product, *arguments, **options, device=device)
+    assert not tuning.wrong
+    assert all(np.array_equal(x, y) for x, y in zip(arguments, before, strict=True))
+
+    from cute_py.products import tuning as module
+
+    runner, readings = module._runner, []
+
+    def with_one_wrong(*given: Any) -> Any:
+        run, read = runner(*given)
+
+        def spoilt() -> Any:
+            result = read()
+            readings.append(result)
+            if len(readings) == 1:
+                result[(0,) * result.ndim] -= 1 if result.dtype.kind == "i" else abs(result).max() / 50
+            return result
+
+        return run, spoilt
+
+    monkeypatch.setattr(module, "_runner", with_one_wrong)
+    if len(tuning.measured) == 1:
+        with pytest.raises(CuteError, match=r"no candidate computes .* as float64 does"):
+            cute_py.tune(product, *arguments, **options, device=device)
+    else:
+        again = cute_py.tune(product, *arguments, **options, device=device)
+        assert len(again.wrong) == 1
+        assert again.wrong[0] not in [candidate for candidate, _ in again.measured]
 
 
 def test_what_cannot_be_tuned(rng: np.random.Generator) -> None:

@@ -1,7 +1,5 @@
 #include "bindings/plan.hpp"
 
-#include <structmember.h>
-
 #include <array>
 #include <cstddef>
 #include <memory>
@@ -154,66 +152,41 @@ PyObject* refuse_copy(PyObject*, PyObject*) {
 PyTypeObject* plan_type() {
   static PyTypeObject* const type = [] {
     static char doc[] =
-        "A product with its kernels chosen and its workspace known. Made by the `plan` of every product.\n"
-        "\n"
-        "Call it as ``plan(A, B, C=None, *, out=None, stream=None, workspace=None)`` with arrays that are laid out "
-        "like "
-        "those that\n"
-        "it was made for: same types, shapes, strides and device, and not less aligned. It runs on the kernels that "
-        "were chosen\n"
-        "then. The result goes to `out`, else to C, else to a new array. C takes part if it did in the plan. On a GPU "
-        "it does not\n"
-        "wait, and what it needs of memory for sums between its steps comes from the stream and goes back to it: so it "
-        "can be\n"
-        "captured in a CUDA graph, if it is given a place for the result. The graph owns that memory then, and does "
-        "not need the\n"
-        "plan any more. Run it once before that, which loads its kernels. One plan may be used by several threads and "
-        "on several\n"
-        "streams at a time.\n"
-        "\n"
-        "`workspace` is, on a GPU, a dense array of one mode with `workspace_bytes` bytes or more, aligned to 256, "
-        "that "
-        "nothing else\n"
-        "uses until the product is done. Without one, it is allocated on the stream for the call. Raises OperandError "
-        "for arrays\n"
-        "that the plan was not made for.\n"
-        "\n"
-        ">>> import cute_py, numpy as np\n"
-        ">>> A, B = np.ones((2, 3), np.float32), np.ones((4, 3), np.float32)\n"
-        ">>> plan = cute_py.gemm.plan(A, B)\n"
-        ">>> plan(2 * A, B)\n"
-        "array([[6., 6., 6., 6.],\n"
-        "       [6., 6., 6., 6.]], dtype=float32)\n";
+        R"(A product with its kernels chosen and its workspace known. Made by the `plan` of every product.
+
+Call it as ``plan(A, B, C=None, *, out=None, stream=None, workspace=None)`` with arrays that are laid out like those that
+it was made for: same types, shapes, strides and device, and not less aligned. It runs on the kernels that were chosen
+then. The result goes to `out`, else to C, else to a new array. C takes part if it did in the plan. On a GPU it does not
+wait, and what it needs of memory for sums between its steps comes from the stream and goes back to it: so it can be
+captured in a CUDA graph, if it is given a place for the result. The graph owns that memory then, and does not need the
+plan any more. Run it once before that, which loads its kernels. One plan may be used by several threads and on several
+streams at a time.
+
+`workspace` is, on a GPU, a dense array of one mode with `workspace_bytes` bytes or more, aligned to 256, that nothing else
+uses until the product is done. Without one, it is allocated on the stream for the call. Raises OperandError for arrays
+that the plan was not made for.
+
+>>> import cute_py, numpy as np
+>>> A, B = np.ones((2, 3), np.float32), np.ones((4, 3), np.float32)
+>>> plan = cute_py.gemm.plan(A, B)
+>>> plan(2 * A, B)
+array([[6., 6., 6., 6.],
+       [6., 6., 6., 6.]], dtype=float32)
+)";
     static PyMethodDef methods[] = {{"explain", &explain_method, METH_NOARGS, "Say what the plan does."},
                                     {"__reduce_ex__", &refuse_copy, METH_O, nullptr},
                                     {}};
-    static PyMemberDef members[] = {
-        {"__vectorcalloffset__", T_PYSSIZET, offsetof(PlanObject, call), READONLY, nullptr},
-        {"__weaklistoffset__", T_PYSSIZET, offsetof(PlanObject, references), READONLY, nullptr},
-        {}};
     static PyGetSetDef attributes[] = {
         {"workspace_bytes", &workspace_bytes, nullptr, "Memory for sums between the steps, in bytes; mostly 0.",
          nullptr},
         {"shape", &fact, nullptr, "Of the result.", const_cast<char*>("shape")},
         {"dtype", &fact, nullptr, "The name of the result's type.", const_cast<char*>("dtype")},
         {}};
-    static PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void*>(&PyVectorcall_Call)},
-                                  {Py_tp_doc, doc},
-                                  {Py_tp_repr, reinterpret_cast<void*>(&repr)},
-                                  {Py_tp_methods, methods},
-                                  {Py_tp_members, members},
-                                  {Py_tp_getset, attributes},
-                                  {Py_tp_traverse, reinterpret_cast<void*>(&traverse_callable<HeldPlan>)},
-                                  {Py_tp_clear, reinterpret_cast<void*>(&clear_callable<HeldPlan>)},
-                                  {Py_tp_dealloc, reinterpret_cast<void*>(&free_callable<HeldPlan>)},
-                                  {0, nullptr}};
-    static PyType_Spec spec{
-        "cute_py.Plan", sizeof(PlanObject), 0,
-        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-        slots};
-    PyObject* const made = PyType_FromSpec(&spec);
-    if (made == nullptr) throw py::error_already_set();
-    return reinterpret_cast<PyTypeObject*>(made);
+    return make_callable_type<HeldPlan>("cute_py.Plan", false,
+                                        {{Py_tp_doc, doc},
+                                         {Py_tp_repr, reinterpret_cast<void*>(&repr)},
+                                         {Py_tp_methods, methods},
+                                         {Py_tp_getset, attributes}});
   }();
   return type;
 }

@@ -1,9 +1,7 @@
 #include "bindings/product.hpp"
 
 #include <pybind11/stl.h>
-#include <structmember.h>
 
-#include <cstddef>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -93,30 +91,13 @@ PyTypeObject* product_type() {
         {"plan", method(&plan_method), METH_FASTCALL | METH_KEYWORDS, "A call, prepared."},
         {"__reduce__", &reduce_method, METH_NOARGS, nullptr},
         {}};
-    static PyMemberDef members[] = {
-        {"__vectorcalloffset__", T_PYSSIZET, offsetof(ProductObject, call), READONLY, nullptr},
-        {"__dictoffset__", T_PYSSIZET, offsetof(ProductObject, attributes), READONLY, nullptr},
-        {"__weaklistoffset__", T_PYSSIZET, offsetof(ProductObject, references), READONLY, nullptr},
-        {}};
     static PyGetSetDef attributes[] = {
         {"__dict__", &PyObject_GenericGetDict, &PyObject_GenericSetDict, nullptr, nullptr}, {}};
-    static PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void*>(&PyVectorcall_Call)},
-                                  {Py_tp_repr, reinterpret_cast<void*>(&repr)},
-                                  {Py_tp_descr_get, reinterpret_cast<void*>(&descr_get)},
-                                  {Py_tp_methods, methods},
-                                  {Py_tp_members, members},
-                                  {Py_tp_getset, attributes},
-                                  {Py_tp_traverse, reinterpret_cast<void*>(&traverse_callable<HeldDefinition>)},
-                                  {Py_tp_clear, reinterpret_cast<void*>(&clear_callable<HeldDefinition>)},
-                                  {Py_tp_dealloc, reinterpret_cast<void*>(&free_callable<HeldDefinition>)},
-                                  {0, nullptr}};
-    static PyType_Spec spec{
-        "cute_py._core.Product", sizeof(ProductObject), 0,
-        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-        slots};
-    PyObject* const made = PyType_FromSpec(&spec);
-    if (made == nullptr) throw py::error_already_set();
-    return reinterpret_cast<PyTypeObject*>(made);
+    return make_callable_type<HeldDefinition>("cute_py._core.Product", true,
+                                              {{Py_tp_repr, reinterpret_cast<void*>(&repr)},
+                                               {Py_tp_descr_get, reinterpret_cast<void*>(&descr_get)},
+                                               {Py_tp_methods, methods},
+                                               {Py_tp_getset, attributes}});
   }();
   return type;
 }

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <pybind11/pybind11.h>
+#include <structmember.h>
 
 #include <cstddef>
+#include <vector>
 
 #include "bindings/errors.hpp"
 
@@ -67,6 +69,30 @@ void free_callable(PyObject* object) {
   delete self->held;
   type->tp_free(object);
   Py_DECREF(type);
+}
+
+// Makes such a type, with these slots beside those that all of them have.
+template <class Held>
+PyTypeObject* make_callable_type(char const* name, bool has_dictionary, std::vector<PyType_Slot> slots) {
+  using Object = Callable<Held>;
+  PyMemberDef members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(Object, call), READONLY, nullptr},
+                           {"__weaklistoffset__", T_PYSSIZET, offsetof(Object, references), READONLY, nullptr},
+                           {},
+                           {}};
+  if (has_dictionary) members[2] = {"__dictoffset__", T_PYSSIZET, offsetof(Object, attributes), READONLY, nullptr};
+  slots.insert(slots.end(), {{Py_tp_call, reinterpret_cast<void*>(&PyVectorcall_Call)},
+                             {Py_tp_members, members},
+                             {Py_tp_traverse, reinterpret_cast<void*>(&traverse_callable<Held>)},
+                             {Py_tp_clear, reinterpret_cast<void*>(&clear_callable<Held>)},
+                             {Py_tp_dealloc, reinterpret_cast<void*>(&free_callable<Held>)},
+                             {0, nullptr}});
+  PyType_Spec spec{
+      name, sizeof(Object), 0,
+      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+      slots.data()};
+  PyObject* const type = PyType_FromSpec(&spec);
+  if (type == nullptr) throw py::error_already_set();
+  return reinterpret_cast<PyTypeObject*>(type);
 }
 
 }  // namespace cute_py::bindings

@@ -59,13 +59,14 @@ CUTE_HOST_DEVICE constexpr auto fits(Shape const& shape, Stride const& stride)
   }
 }
 
-// The thread whose part of a copy this thread does. Threads (32,8):(1,32) run along the first mode; where memory runs
-// along the second, they are exchanged for (32,8):(8,1).
-template <class Stride>
+// The thread whose part of a copy this thread does. Where there are many modes, Threads of them copy as (Threads/8,8):(8,1),
+// neighbours along K; where memory runs along the first mode, they are exchanged for (Threads/8,8):(1,Threads/8).
+template <int Threads, class Stride>
 CUTE_DEVICE int copying_thread(Stride const& stride, int thread)
 {
   if constexpr (std::is_same_v<Stride, NestedStride>) {
-    return stride.k_major ? thread / 8 + thread % 8 * 32 : thread;
+    constexpr int rows = Threads / 8;
+    return stride.k_major ? thread : thread / rows + thread % rows * 8;
   } else {
     return thread;
   }

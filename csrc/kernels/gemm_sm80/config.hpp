@@ -157,7 +157,7 @@ struct GemmSm80 {
   template <Major major, class BLK_MN>
   static constexpr auto gmem_copy() {
     if constexpr (nested) {
-      return ElementCopy<Major::mn, ElementAtom>{};
+      return ElementCopy<Major::k, ElementAtom>{};
     } else if constexpr (major == Major::k) {
       constexpr int along = tile_k / vector;
       return cute::make_tiled_copy(VectorAtom{},

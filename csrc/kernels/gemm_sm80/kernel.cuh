@@ -75,11 +75,11 @@ void gemm_sm80(ProblemShape shape_MNK,
   Tensor sB = make_tensor(make_smem_ptr(shared.b), sB_layout);                                          // (BLK_N,BLK_K,PIPE)
 
   // Partition the copies: gmem -> smem
-  ThrCopy thr_copy_a = copy_a.get_slice(copying_thread(dA, threadIdx.x));
+  ThrCopy thr_copy_a = copy_a.get_slice(copying_thread<Config::threads>(dA, threadIdx.x));
   Tensor tAgA = thr_copy_a.partition_S(gA);                                                             // (CPY,CPY_M,CPY_K,k)
   Tensor tAsA = thr_copy_a.partition_D(sA);                                                             // (CPY,CPY_M,CPY_K,PIPE)
 
-  ThrCopy thr_copy_b = copy_b.get_slice(copying_thread(dB, threadIdx.x));
+  ThrCopy thr_copy_b = copy_b.get_slice(copying_thread<Config::threads>(dB, threadIdx.x));
   Tensor tBgB = thr_copy_b.partition_S(gB);                                                             // (CPY,CPY_N,CPY_K,k)
   Tensor tBsB = thr_copy_b.partition_D(sB);                                                             // (CPY,CPY_N,CPY_K,PIPE)
 

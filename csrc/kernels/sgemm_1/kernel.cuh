@@ -82,8 +82,8 @@ void sgemm_1(ProblemShape shape_MNK,
   Tensor sB = make_tensor(make_smem_ptr(shared.b), sB_layout);                                          // (BLK_N,BLK_K)
 
   // Partition the copies: each thread moves its own elements of every tile
-  int const thread_a = copying_thread(dA, threadIdx.x);
-  int const thread_b = copying_thread(dB, threadIdx.x);
+  int const thread_a = copying_thread<Config::threads>(dA, threadIdx.x);
+  int const thread_b = copying_thread<Config::threads>(dB, threadIdx.x);
   Tensor tAgA = local_partition(gA, tA, thread_a);                                                     // (THR_M,THR_K,k)
   Tensor tAcA = local_partition(cA, tA, thread_a);                                                     // (THR_M,THR_K,k)
   Tensor tAsA = local_partition(sA, tA, thread_a);                                                     // (THR_M,THR_K)

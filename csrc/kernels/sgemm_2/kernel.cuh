@@ -77,13 +77,13 @@ void sgemm_2(ProblemShape shape_MNK,
   Tensor sB = make_tensor(make_smem_ptr(shared.b), sB_layout);                                          // (BLK_N,BLK_K)
 
   // Partition the copies: gmem -> registers -> smem
-  ThrCopy thr_copy_a = copy_a.get_slice(copying_thread(dA, threadIdx.x));
+  ThrCopy thr_copy_a = copy_a.get_slice(copying_thread<Config::threads>(dA, threadIdx.x));
   Tensor tAgA = thr_copy_a.partition_S(gA);                                                             // (CPY,CPY_M,CPY_K,k)
   Tensor tAcA = thr_copy_a.partition_S(cA);                                                             // (CPY,CPY_M,CPY_K,k)
   Tensor tAsA = thr_copy_a.partition_D(sA);                                                             // (CPY,CPY_M,CPY_K)
   Tensor tArA = make_tensor<typename Config::TA>(shape(tAsA));                                          // (CPY,CPY_M,CPY_K)
 
-  ThrCopy thr_copy_b = copy_b.get_slice(copying_thread(dB, threadIdx.x));
+  ThrCopy thr_copy_b = copy_b.get_slice(copying_thread<Config::threads>(dB, threadIdx.x));
   Tensor tBgB = thr_copy_b.partition_S(gB);                                                             // (CPY,CPY_N,CPY_K,k)
   Tensor tBcB = thr_copy_b.partition_S(cB);                                                             // (CPY,CPY_N,CPY_K,k)
   Tensor tBsB = thr_copy_b.partition_D(sB);                                                             // (CPY,CPY_N,CPY_K)

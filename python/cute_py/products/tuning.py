@@ -6,9 +6,9 @@ import json
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ParamSpec
+from typing import Any, ParamSpec, TypeAlias
 
 import numpy as np
 
@@ -16,16 +16,19 @@ from cute_py import _core
 from cute_py._files import write_whole
 from cute_py.errors import CuteError, OperandError
 from cute_py.products.arrays import empty_result
+from cute_py.products.contraction import contract
 from cute_py.products.explanation import Candidate, Explanation
 from cute_py.products.product import Product
 
 __all__ = ["Tuning", "forget_tuning", "load_tuning", "save_tuning", "tune"]
 
 P = ParamSpec("P")
+_Array: TypeAlias = np.ndarray[Any, Any]
 
 _VERSION = 1
+_MOST_BY_REFERENCE = 1 << 26  # multiply-adds, in a tenth of a second
 
-# Of these types a result may differ so much from another kernel's, relative to the sum of the sizes of what is added.
+# Of these types a result may be off by so much, relative to the sum of the sizes of what is added.
 _TOLERANCE = {
     "float16": 2e-3,
     "bfloat16": 2e-2,
@@ -34,6 +37,7 @@ _TOLERANCE = {
     "complex64": 1e-5,
     "complex128": 1e-13,
 }
+_LARGEST = {"float16": 65504.0, "bfloat16": 3.38e38, "float32": 3.4e38}
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ class Tuning:
     measured
         (candidate, microseconds), the fastest first.
     wrong
-        Candidates whose result was not that of the others; they are never taken.
+        Candidates whose result was not within rounding of the product in float64; they are never taken.
     estimated
         The candidate that would have been chosen without measuring.
     """
@@ -81,10 +85,10 @@ class Tuning:
 def tune(product: Product[P], /, *arguments: P.args, **options: P.kwargs) -> Tuning:
     """Measure every way to compute ``product(*arguments, **options)``, and take the fastest from now on.
 
-    Each candidate of `explain` runs on these arrays: its result is compared with that of the one that would have been chosen,
+    Each candidate of `explain` runs on these arrays: its result is compared with the product in float64 or complex128 on the CPU,
     and then it is timed. Later calls of any product with arrays of the same types, modes and alignments on the
     same device take the fastest. C and `out` are not written to. What was found lasts as long as the process, and longer by
-    `save_tuning`.
+    `save_tuning`. On the host it needs memory for A, B and the result in float64.
 
     >>> import cute_py, numpy as np
     >>> A = np.ones((40, 30), np.float32)
@@ -93,8 +97,8 @@ def tune(product: Product[P], /, *arguments: P.args, **options: P.kwargs) -> Tun
     True
     >>> cute_py.forget_tuning()
 
-    Raises OperandError for host arrays that would be copied to a GPU, for `einsum`, whose pairs are tuned one by one, and what
-    the product raises.
+    Raises OperandError for host arrays that would be copied to a GPU and for `einsum`, whose pairs are tuned one by one,
+    CuteError if no candidate is right, and what the product raises.
     """
     if not isinstance(product, _core.Product):
         raise OperandError(
@@ -104,8 +108,9 @@ def tune(product: Product[P], /, *arguments: P.args, **options: P.kwargs) -> Tun
     explanation: Explanation = product.explain(*arguments, **options)
     if not explanation.candidates:
         product(*arguments, **options)  # raises why
-    run, read = _runner(product, arguments, options, explanation)
-    first = None
+    given = {**dict(zip(_names(product, arguments), arguments, strict=False)), **options}
+    expected = _expected(given, explanation)
+    run, read = _runner(product, given, explanation)
     measured: list[tuple[Candidate, float]] = []
     wrong: list[Candidate] = []
     for candidate in explanation.candidates:
@@ -114,13 +119,12 @@ def tune(product: Product[P], /, *arguments: P.args, **options: P.kwargs) -> Tun
         except CuteError:
             continue  # in parts that its K does not have
         call()
-        result = read()
-        if first is None:
-            first = result
-        elif not _agree(first, result, explanation):
+        if not _agree(read(), *expected):
             wrong.append(candidate)
             continue
         measured.append((candidate, _microseconds(call, explanation)))
+    if not measured:
+        raise CuteError(f"tune: no candidate computes {explanation.product} as float64 does; please report this")
     measured.sort(key=lambda x: x[1])
     best = measured[0][0]
     _core.put_tuned(explanation.device, explanation.product, best.kernel, best.transposed, best.parts)
@@ -194,23 +198,21 @@ def _key(candidate: Candidate) -> tuple[str, bool, int]:
 
 
 def _runner(
-    product: Any, arguments: tuple[Any, ...], options: dict[str, Any], explanation: Explanation
-) -> tuple[Callable[[Candidate], Callable[[], Any]], Callable[[], np.ndarray[Any, Any]]]:
+    product: Any, given: dict[str, Any], explanation: Explanation
+) -> tuple[Callable[[Candidate], Callable[[], Any]], Callable[[], _Array]]:
     """Return what prepares a call of a candidate, and what reads its result on the host, spoilt before each call."""
     if explanation.staged:
         raise OperandError(
             f"tune: host arrays would be copied to {explanation.device}\n  next: pass arrays on the GPU, or device='emulator'"
         )
-    operands = dict(zip(_names(product, arguments), arguments, strict=False))
-    given = {**operands, **options}
-    place = options.get("out")
+    place = given.get("out")
     place = place if place is not None else given.get("C")
     if place is None:
         scratch = empty_result(given["A"], explanation.shape, explanation.labels[2] == "", explanation.dtype)
     else:
         scratch = _like(place)
     call = {name: x for name, x in given.items() if name not in ("config", "kernel", "out")}
-    updates = given.get("C") is not None and options.get("out") is None
+    updates = given.get("C") is not None and given.get("out") is None
     if updates:
         call["C"] = scratch
     else:
@@ -251,7 +253,7 @@ def _fill(array: Any, source: Any) -> None:
         array[...] = float("nan")
 
 
-def _on_host(array: Any) -> np.ndarray[Any, Any]:
+def _on_host(array: Any) -> _Array:
     if hasattr(array, "cpu"):
         array = array.cpu()
         if str(array.dtype) == "torch.bfloat16":
@@ -260,16 +262,41 @@ def _on_host(array: Any) -> np.ndarray[Any, Any]:
     return np.array(array.get() if hasattr(array, "get") else array)
 
 
-def _agree(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], explanation: Explanation) -> bool:
-    wide = np.complex128 if np.iscomplexobj(x) else np.float64
-    x, y = x.astype(wide), y.astype(wide)
-    if np.isnan(x).all() and x.size:
-        return False
-    scale = np.nanmax(np.abs(x), initial=1.0)
-    coarse = 2e-3 if explanation.compute == "tfloat32" else _TOLERANCE.get(explanation.dtype, 0.0)
-    # Both round sums of K products.
-    allowed = coarse * max(1.0, explanation.k**0.5 / 8) * scale
-    return bool(np.all((np.abs(x - y) <= allowed) | (np.isnan(x) & np.isnan(y))))
+def _expected(given: dict[str, Any], explanation: Explanation) -> tuple[_Array, float, float]:
+    """Return the product in float64 or complex128, how far rounding may lead away, and the largest number of the result."""
+    A, B, C = (None if given.get(name) is None else _wide(given[name]) for name in "ABC")
+    epilogue = given.get("epilogue")
+    if epilogue is not None:
+        bias, residual = (None if x is None else _wide(x) for x in (epilogue.bias, epilogue.residual))
+        epilogue = replace(epilogue, bias=bias, residual=residual, saturate=False)
+    same = {name: given[name] for name in ("alpha", "beta", "conj_a", "conj_b") if given.get(name) is not None}
+    a, b, d = explanation.labels
+    # On a CPU by another kernel than the candidates', as far as that is not too slow.
+    work = explanation.m * explanation.n * explanation.k * explanation.l
+    other = explanation.target == "cpu" and work <= _MOST_BY_REFERENCE
+    where: dict[str, Any] = {"device": "cpu", "kernel": "reference" if other else "auto"}
+    expected = np.asarray(contract(f"{a},{b}->{d}", A, B, C, epilogue=epilogue, **same, **where))
+    sizes = np.asarray(contract(f"{a},{b}->{d}", np.abs(A), np.abs(B), device="cpu"))
+    if "int" in explanation.dtype:
+        limits = np.iinfo(explanation.dtype)
+        return np.clip(np.rint(expected), limits.min, limits.max), 0.5, np.inf
+    coarse = 2e-3 if explanation.compute == "tfloat32" else _TOLERANCE[explanation.dtype]
+    scale = abs(given.get("alpha", 1)) * sizes.max(initial=0) + np.abs(expected[np.isfinite(expected)]).max(initial=1)
+    return expected, coarse * max(1.0, explanation.k**0.5 / 8) * float(scale), _LARGEST.get(explanation.dtype, np.inf)
+
+
+def _wide(array: Any) -> _Array:
+    values = _on_host(array)
+    return values.astype(np.complex128 if np.iscomplexobj(values) else np.float64)
+
+
+def _agree(result: _Array, expected: _Array, allowed: float, largest: float) -> bool:
+    """Whether all numbers are near; what the type of the result cannot hold counts as its largest."""
+    if not np.iscomplexobj(expected):
+        result, expected = (np.clip(x.astype(np.float64), -largest, largest) for x in (result, expected))
+    with np.errstate(invalid="ignore"):
+        close = np.abs(result - expected) <= allowed
+    return bool(np.all(close | (result == expected) | (np.isnan(result) & np.isnan(expected))))
 
 
 def _microseconds(call: Callable[[], Any], explanation: Explanation) -> float:
