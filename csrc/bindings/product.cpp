@@ -160,9 +160,13 @@ void register_product(py::module_& module) {
              py::arg("what_is_first") = true, py::arg("takes_numbers") = false, py::arg("returns_numbers") = false);
   module.def(
       "put_tuned",
-      [](std::string const& device, std::string const& product, std::string const& kernel, bool transposed,
-         std::int64_t parts) { dispatch::tuned().put(device, product, Config{kernel, transposed, parts}); },
-      py::arg("device"), py::arg("product"), py::arg("kernel"), py::arg("transposed"), py::arg("parts"));
+      [](std::string const& device, std::string const& product,
+         std::optional<std::tuple<std::string, bool, std::int64_t>> const& config) {
+        std::optional<Config> decision;
+        if (config) decision = Config{std::get<0>(*config), std::get<1>(*config), std::get<2>(*config)};
+        dispatch::tuned().put(device, product, decision);
+      },
+      py::arg("device"), py::arg("product"), py::arg("config"));
   module.def("clear_tuned", [] { dispatch::tuned().clear(); });
   module.def(
       "synchronize",

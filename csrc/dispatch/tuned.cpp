@@ -59,9 +59,13 @@ std::optional<Config> Tuned::find(std::string const& device, std::string const& 
   return found != known_.end() ? std::optional(found->second) : std::nullopt;
 }
 
-void Tuned::put(std::string const& device, std::string const& product, Config const& config) {
+void Tuned::put(std::string const& device, std::string const& product, std::optional<Config> const& config) {
   std::lock_guard const lock(mutex_);
-  known_.insert_or_assign({device, product}, config);
+  if (config) {
+    known_.insert_or_assign({device, product}, *config);
+  } else {
+    known_.erase({device, product});
+  }
   ++version_;
 }
 

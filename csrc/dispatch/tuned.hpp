@@ -22,7 +22,7 @@ std::string text_of(Geometry const& geometry);
 class Tuned {
  public:
   std::optional<Config> find(std::string const& device, std::string const& product) const;
-  void put(std::string const& device, std::string const& product, Config const& config);
+  void put(std::string const& device, std::string const& product, std::optional<Config> const& config);  // or forgets
   void clear();
 
   // Grows with every change.

@@ -103,9 +103,15 @@ Outline make_outline(Request const& request) {
     if (question.config) {
       outline.program = dispatch::make_program(geometry, question);
       outline.tuned = !outline.program.candidates.empty();
-      if (outline.tuned) return outline;
       question.config.reset();
     }
+  }
+  if (outline.tuned) {  // the others are listed behind it
+    auto& all = outline.program.candidates;
+    for (Candidate const& other : dispatch::make_program(geometry, question).candidates) {
+      if (!(other.decision == all.front().decision)) all.push_back(other);
+    }
+    return outline;
   }
   outline.program = dispatch::make_program(geometry, question);
   return outline;

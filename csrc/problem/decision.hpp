@@ -17,6 +17,10 @@ struct Decision {
   bool exchanged = false;
   std::int64_t parts = 1;
   std::int64_t ctas = 0;  // of the launch that multiplies; 0 on a CPU
+
+  friend bool operator==(Decision const& x, Decision const& y) {
+    return x.entry == y.entry && x.exchanged == y.exchanged && x.parts == y.parts;  // CTAs follow from these
+  }
 };
 
 // What an estimate says limits a kernel.

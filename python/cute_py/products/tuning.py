@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import string
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -106,6 +107,9 @@ def tune(product: Product[P], /, *arguments: P.args, **options: P.kwargs) -> Tun
             "  next: tune contract with the subscripts of each pair that einsum.explain shows"
         )
     explanation: Explanation = product.explain(*arguments, **options)
+    if explanation.tuned:  # anew
+        _core.put_tuned(explanation.device, explanation.product, None)
+        explanation = product.explain(*arguments, **options)
     if not explanation.candidates:
         product(*arguments, **options)  # raises why
     given = {**dict(zip(_names(product, arguments), arguments, strict=False)), **options}
@@ -127,7 +131,7 @@ def tune(product: Product[P], /, *arguments: P.args, **options: P.kwargs) -> Tun
         raise CuteError(f"tune: no candidate computes {explanation.product} as float64 does; please report this")
     measured.sort(key=lambda x: x[1])
     best = measured[0][0]
-    _core.put_tuned(explanation.device, explanation.product, best.kernel, best.transposed, best.parts)
+    _core.put_tuned(explanation.device, explanation.product, _key(best))
     tuning = Tuning(explanation.device, explanation.product, tuple(measured), tuple(wrong), explanation.candidates[0])
     _FOUND[explanation.device, explanation.product] = tuning.best, measured[0][1]
     return tuning
@@ -182,7 +186,7 @@ def load_tuning(path: str | os.PathLike[str]) -> int:
             f"load_tuning: {path} is no file of save_tuning ({error!r})\n  next: delete it, and tune again"
         ) from None
     for device, product, kernel, transposed, parts, us in entries:
-        _core.put_tuned(device, product, kernel, transposed, parts)
+        _core.put_tuned(device, product, (kernel, transposed, parts))
         _FOUND[device, product] = Candidate(kernel, transposed, parts, 0, us, "measured"), us
     return len(entries)
 
@@ -270,7 +274,7 @@ def _expected(given: dict[str, Any], explanation: Explanation) -> tuple[_Array, 
         bias, residual = (None if x is None else _wide(x) for x in (epilogue.bias, epilogue.residual))
         epilogue = replace(epilogue, bias=bias, residual=residual, saturate=False)
     same = {name: given[name] for name in ("alpha", "beta", "conj_a", "conj_b") if given.get(name) is not None}
-    a, b, d = explanation.labels
+    a, b, d = _lettered(explanation.labels)
     # On a CPU by another kernel than the candidates', as far as that is not too slow.
     work = explanation.m * explanation.n * explanation.k * explanation.l
     other = explanation.target == "cpu" and work <= _MOST_BY_REFERENCE
@@ -283,6 +287,11 @@ def _expected(given: dict[str, Any], explanation: Explanation) -> tuple[_Array, 
     coarse = 2e-3 if explanation.compute == "tfloat32" else _TOLERANCE[explanation.dtype]
     scale = abs(given.get("alpha", 1)) * sizes.max(initial=0) + np.abs(expected[np.isfinite(expected)]).max(initial=1)
     return expected, coarse * max(1.0, explanation.k**0.5 / 8) * float(scale), _LARGEST.get(explanation.dtype, np.inf)
+
+
+def _lettered(labels: tuple[str, ...]) -> list[str]:
+    letters = {label: string.ascii_letters[i] for i, label in enumerate(dict.fromkeys("".join(labels)))}
+    return ["".join(letters[label] for label in group) for group in labels]
 
 
 def _wide(array: Any) -> _Array:
