@@ -268,7 +268,8 @@ def _on_host(array: Any) -> _Array:
 
 def _expected(given: dict[str, Any], explanation: Explanation) -> tuple[_Array, float, float]:
     """Return the product in float64 or complex128, how far rounding may lead away, and the largest number of the result."""
-    A, B, C = (None if given.get(name) is None else _wide(given[name]) for name in "ABC")
+    A, B = _wide(given["A"]), _wide(given["B"])
+    C = None if given.get("C") is None else _wide(given["C"])
     epilogue = given.get("epilogue")
     if epilogue is not None:
         bias, residual = (None if x is None else _wide(x) for x in (epilogue.bias, epilogue.residual))
