@@ -60,14 +60,18 @@ def test_a_gpu_kernel_on_host_arrays_runs_in_the_emulator_where_there_is_no_gpu(
 
 # ---- Kernels with a line taken out
 
-SYNCHRONISATION = re.compile(r"^(\s*)((?:__syncthreads\(\)|cp_async_wait<.*?>\(\));)", re.MULTILINE)
+SYNCHRONISATION = re.compile(r"^(\s*)((?:__syncthreads\(\)|cp_async_wait<.*?>\(\)|\*is_last = .*);)", re.MULTILINE)
+PARTS = ROOT / "csrc" / "kernels" / "common" / "parts.cuh"  # its lines are counted from 2000
 SOURCES = [ROOT / "csrc" / "emulator" / f"{name}.cpp" for name in ("cta", "memory", "trace", "warp")]
 
 
-def synchronisations(kernel: str) -> set[int]:
-    """Return the lines of the barriers and waits of a kernel."""
-    text = (ROOT / "csrc" / "kernels" / kernel / "kernel.cuh").read_text()
-    return {number for number, line in enumerate(text.splitlines(), 1) if SYNCHRONISATION.match(line)}
+def with_mutants(source: Path, first: int = 0) -> tuple[str, set[int]]:
+    """Return a source whose barriers, waits and counters ask whether they stay, and their lines."""
+    lines = source.read_text().splitlines(keepends=True)
+    found = {number for number, line in enumerate(lines, 1) if SYNCHRONISATION.match(line)}
+    for number in found:
+        lines[number - 1] = SYNCHRONISATION.sub(rf"\1if (::mutant::keeps({first + number})) \2", lines[number - 1])
+    return "".join(lines), {first + number for number in found}
 
 
 def compiled(folder: Path, source: Path, *flags: str) -> Path:
@@ -89,12 +93,12 @@ def test_every_barrier_and_every_wait_is_needed(kernel: str, tmp_path: Path) -> 
     Every form of it is run with elements of one width, and one form with those of each other width.
     """
     family = ROOT / "csrc" / "kernels" / kernel
-    header = tmp_path / "kernels" / kernel / "kernel.cuh"
-    header.parent.mkdir(parents=True)
-    lines = (family / header.name).read_text().splitlines(keepends=True)
-    for number in synchronisations(kernel):
-        lines[number - 1] = SYNCHRONISATION.sub(rf"\1if (::mutant::keeps({number})) \2", lines[number - 1])
-    header.write_text("".join(lines))
+    synchronisations = {}
+    for source, first in ((family / "kernel.cuh", 0), (PARTS, 2000)):
+        copy = tmp_path / source.relative_to(ROOT / "csrc")
+        copy.parent.mkdir(parents=True)
+        text, synchronisations[source] = with_mutants(source, first)
+        copy.write_text(text)
     lists = sorted(path.stem for path in family.glob("variants*.hpp"))
     includes = "".join(f'#include "kernels/{kernel}/{name}.hpp"\n' for name in lists)
     names = ", ".join(f"cute_py::kernels::{kernel}_{name}" for name in lists)
@@ -109,20 +113,23 @@ def test_every_barrier_and_every_wait_is_needed(kernel: str, tmp_path: Path) -> 
     program = compiled(tmp_path, ROOT / "tests" / "cpp" / "mutant.cpp", *flags)
     output = subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout
 
-    right: dict[tuple[int, int], list[bool]] = {}
+    right: dict[tuple[int, int, int], list[bool]] = {}
     for line in output.splitlines():
-        width, removed, is_right = map(int, line.split())
-        right.setdefault((width, removed), []).append(is_right == 1)
-    widths = {width for width, _ in right}
-    assert widths >= {
+        width, in_parts, removed, is_right = map(int, line.split())
+        right.setdefault((width, in_parts, removed), []).append(is_right == 1)
+    runs = {(width, in_parts) for width, in_parts, _ in right}
+    assert {width for width, _ in runs} >= {
         np.dtype(numpy_type(variant.factors[0])).itemsize
         for variant in cute_py.kernels().values()
         if variant.kernel == kernel and variant.modes == 1
     }
-    for width in widths:
-        assert all(right.pop((width, 0)))
-    assert synchronisations(kernel), "no barrier at all"
-    assert {line for _, line in right} == synchronisations(kernel)
+    for run in runs:
+        assert all(right.pop((*run, 0)))
+    expected = synchronisations[family / "kernel.cuh"]
+    assert expected, "no barrier at all"
+    if any(in_parts for _, in_parts in runs):
+        expected = expected | synchronisations[PARTS]
+    assert {line for *_, line in right} == expected
     assert not [where for where, outcomes in right.items() if all(outcomes)]
 
 

@@ -40,7 +40,7 @@ py::dict step_of(Request const& request, execution::Location const& location, di
   }
   py::dict d;
   d["what"] = name_of(step.purpose);
-  d["is_main"] = step.purpose == dispatch::Purpose::multiply || step.purpose == dispatch::Purpose::multiply_parts;
+  d["is_main"] = step.purpose == dispatch::Purpose::multiply;
   d["kernel"] = step.entry != nullptr ? py::object(py::str(step.entry->traits.name)) : py::object(py::none());
   d["modes"] = modes_of(step.geometry);
   d["transposed"] = step.transposed;

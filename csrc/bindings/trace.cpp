@@ -74,7 +74,7 @@ py::object trace(std::string const& name, py::tuple const& extents, py::tuple co
   Execution execution;
   execution.tracer = &tracer;
   try {
-    auto const launch = entry.prepare(entry.traits.name, geometry);
+    auto const launch = entry.prepare(entry.traits.name, geometry, {});
     without_gil(execution, [&](Execution const& running) { launch->run(arguments, running); });
   } catch (emulator::KernelError const&) {
     if (!tracer.overflowed()) throw;

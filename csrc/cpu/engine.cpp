@@ -502,7 +502,7 @@ int run(Geometry const& g, Arguments const& x, Execution const& execution) {
 }
 
 template <Compute compute, Isa isa>
-std::unique_ptr<Launch> prepare(char const*, Geometry const& geometry) {
+std::unique_ptr<Launch> prepare(char const*, Geometry const& geometry, Cut const&) {
   return std::make_unique<HostLaunch<&run<compute, isa>>>(geometry);
 }
 

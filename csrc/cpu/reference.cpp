@@ -71,7 +71,7 @@ int run(Geometry const& g, Arguments const& x, Execution const& execution) {
 }
 
 template <Compute compute, class T>
-std::unique_ptr<Launch> prepare(char const*, Geometry const& geometry) {
+std::unique_ptr<Launch> prepare(char const*, Geometry const& geometry, Cut const&) {
   return std::make_unique<HostLaunch<&run<compute, T>>>(geometry);
 }
 

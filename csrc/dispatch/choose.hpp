@@ -40,7 +40,7 @@ struct Choice {
 };
 
 // A product whose arrays are at `places`. It may be computed as C^T = B A^T, and, if its tiles are too few for the
-// device and K is long, in parts of K, whose sums a last step adds in a fixed order; not for a kernel that was named.
+// device and K is long, in parts of K, whose sums are added in a fixed order; not for a kernel that was named.
 // If it is batch_invariant, neither, but for the order in which D lies, and nothing is chosen by M, N or L.
 Choice choose(Purpose purpose, Geometry const& geometry, PerRole<Place> const& places, Question const& question,
               std::int64_t reserved_bytes);

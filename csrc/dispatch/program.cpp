@@ -118,12 +118,6 @@ char const* name_of(Purpose purpose) {
       return "sum A over its own indices";
     case Purpose::sum_b:
       return "sum B over its own indices";
-    case Purpose::multiply_parts:
-      return "multiply parts of K";
-    case Purpose::multiply_rest:
-      return "multiply the rest of K";
-    case Purpose::add_parts:
-      return "add the parts";
   }
   return "";
 }

@@ -20,7 +20,7 @@ struct Place {
   std::int64_t offset = 0;
 };
 
-enum class Purpose { multiply, sum_a, sum_b, multiply_parts, multiply_rest, add_parts };
+enum class Purpose { multiply, sum_a, sum_b };
 
 // In words.
 char const* name_of(Purpose purpose);
@@ -33,6 +33,8 @@ struct Step {
   bool takes_scalars = false;    // the caller's alpha, beta and scale; otherwise 1, 0 and 1
   Entry const* entry = nullptr;  // none, if every candidate refuses
   Estimate estimate;
+  Cut cut;                      // of K
+  std::int64_t cut_offset = 0;  // of its memory in the workspace
 };
 
 struct Question;  // dispatch/choose.hpp

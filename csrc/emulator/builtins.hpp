@@ -24,3 +24,5 @@
 #define blockIdx (::cute_py::emulator::block_index())
 
 inline void __syncthreads() { cute_py::emulator::barrier(); }
+inline void __threadfence() { cute_py::emulator::fence(); }
+inline unsigned atomicInc(unsigned* counter, unsigned last) { return cute_py::emulator::count_up(counter, last); }

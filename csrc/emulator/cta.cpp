@@ -118,6 +118,7 @@ class Cta {
 
   Fiber& current() { return fibers_[current_]; }
   Index3 block() const { return block_; }
+  int& counted_at() { return counted_at_; }
   void wait(State state) {
     Fiber& fiber = current();
     fiber.state = state;
@@ -154,6 +155,7 @@ class Cta {
   Stack scheduler_stack_;
   int current_ = 0;
   Index3 block_;
+  int counted_at_ = -1;  // barriers that the thread had passed which counted the CTA last
   std::exception_ptr failure_;
 };
 
@@ -237,6 +239,7 @@ void Cta::run(Index3 block, Execution const& execution) {
   EmulatorOptions const& options = execution.emulator;
   Session const session(*this, execution);
   block_ = block;
+  counted_at_ = -1;
   for (Warp& warp : warps_) warp.waiting = 0;
   if (options.poison_shared_memory) std::memset(memory_.shared(), launch_.poison, launch_.shared_bytes);
 
@@ -316,6 +319,25 @@ Index3 block_index() { return running->block(); }
 void barrier() {
   ++running->current().barriers;
   running->wait(State::at_barrier);
+}
+
+void fence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
+
+unsigned count_up(unsigned* counter, unsigned last) {
+  check(counter, sizeof(*counter), false, Access::instruction);
+  check(counter, sizeof(*counter), true, Access::instruction);
+  running->counted_at() = running->current().barriers;
+  unsigned was = __atomic_load_n(counter, __ATOMIC_SEQ_CST);
+  while (!__atomic_compare_exchange_n(counter, &was, was >= last ? 0 : was + 1, false, __ATOMIC_SEQ_CST,
+                                      __ATOMIC_SEQ_CST)) {
+  }
+  return was;
+}
+
+void check_sum_may_be_written() {
+  if (running->current().barriers <= running->counted_at()) {
+    stop("writes a sum after another thread has counted its CTA as one that has written all");
+  }
 }
 
 void* warp_buffer() { return running->warp_buffer(); }

@@ -55,6 +55,15 @@ Index3 block_index();
 void barrier();
 int barriers_passed();  // by the fiber that is running
 
+// What other CTAs read after this, is what was written before it.
+void fence();
+
+// Adds 1 to a number that all CTAs share, or makes it 0 if it was `last`, all at once. Returns what it was.
+// Who counts tells other CTAs that this one has written its sums: its other threads must not write any before they
+// have passed a barrier.
+unsigned count_up(unsigned* counter, unsigned last);
+void check_sum_may_be_written();
+
 // Ends the launch with a KernelError that says what the fiber that is running did.
 [[noreturn]] void stop(std::string const& what);
 

@@ -11,8 +11,8 @@
 // what it calls. An access outside of what the launch was given, or not aligned as a GPU asks for, ends the launch.
 namespace cute_py::emulator {
 
-enum class Space : std::uint8_t { a, b, c, shared, source, bias, residual };
-inline constexpr int kSpaces = 7;
+enum class Space : std::uint8_t { a, b, c, shared, source, bias, residual, parts };
+inline constexpr int kSpaces = 8;
 
 // An array that a launch was given: the bytes from its lowest to past its highest element.
 struct Operand {
@@ -24,7 +24,8 @@ struct Operand {
 };
 
 // The arrays that a kernel reads or writes. `c` is the result; C itself is `source` if it is another array.
-std::vector<Operand> operands_of(Geometry const& geometry, Arguments const& arguments);
+// If K is in parts, `part_bytes` are theirs.
+std::vector<Operand> operands_of(Geometry const& geometry, Arguments const& arguments, std::int64_t part_bytes);
 
 struct Span {
   std::intptr_t first = 0;

@@ -1,5 +1,6 @@
 #include "execution/memory.hpp"
 
+#include <cstring>
 #include <new>
 
 #include "base/ones.hpp"
@@ -33,6 +34,14 @@ void Memory::release_on(void* stream, void* pointer) const noexcept {
     runtime::release_on(stream, pointer);
   } else {
     release(pointer);
+  }
+}
+
+void Memory::clear_on(void* stream, void* pointer, std::size_t bytes) const {
+  if (on_gpu_) {
+    runtime::clear_on(stream, pointer, bytes);
+  } else {
+    std::memset(pointer, 0, bytes);
   }
 }
 

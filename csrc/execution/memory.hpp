@@ -22,6 +22,9 @@ class Memory {
   void* allocate_on(void* stream, std::size_t bytes) const;
   void release_on(void* stream, void* pointer) const noexcept;
 
+  // Fills with zeros, when the stream gets there.
+  void clear_on(void* stream, void* pointer, std::size_t bytes) const;
+
   // As the functions of runtime/transfer.hpp.
   void send(void* device, std::int64_t elements, int element_bytes, int threads, runtime::Pack const& pack) const;
   void fetch(void const* device, std::int64_t elements, int element_bytes, int threads,

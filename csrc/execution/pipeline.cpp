@@ -46,6 +46,17 @@ Arguments arguments_of(dispatch::Step const& step, std::array<void*, dispatch::k
   return x;
 }
 
+// Runs one step. Counters of parts of K are 0 before.
+void run_step(dispatch::Step const& step, Launch const& launch, Memory const& memory, Arguments x,
+              std::array<void*, dispatch::kSources> const& base, Execution const& execution) {
+  if (step.cut.count > 1) {
+    void* const workspace = base[static_cast<std::size_t>(dispatch::Source::workspace)];
+    x.parts = static_cast<char*>(workspace) + step.cut_offset;
+    memory.clear_on(execution.stream, x.parts, static_cast<std::size_t>(step.cut.counter_bytes));
+  }
+  runtime::check(launch.run(x, execution), step.entry->traits.name);
+}
+
 void run_steps(Prepared const& prepared, Memory const& memory, Arguments const& given, Execution const& execution,
                void* workspace) {
   dispatch::Program const& program = prepared.outline.program;
@@ -59,7 +70,7 @@ void run_steps(Prepared const& prepared, Memory const& memory, Arguments const& 
   if (program.steps.size() > 1) base[static_cast<std::size_t>(dispatch::Source::one)] = memory.ones();
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     dispatch::Step const& step = program.steps[i];
-    runtime::check(prepared.launches[i]->run(arguments_of(step, base, given), execution), step.entry->traits.name);
+    run_step(step, *prepared.launches[i], memory, arguments_of(step, base, given), base, execution);
   }
 }
 
@@ -149,7 +160,7 @@ std::shared_ptr<Prepared const> prepare(Request const& request) {
   if (prepared->outline.product.geometry.is_empty()) return prepared;
   for (dispatch::Step const& step : prepared->outline.program.steps) {
     if (step.entry == nullptr) throw UnsupportedProblemError(refusals_text(request, prepared->outline, step));
-    prepared->launches.push_back(step.entry->prepare(step.entry->traits.name, step.geometry));
+    prepared->launches.push_back(step.entry->prepare(step.entry->traits.name, step.geometry, step.cut));
   }
   return prepared;
 }

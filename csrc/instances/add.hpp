@@ -14,7 +14,7 @@ struct Add {
 
   template <class Family, class Config, class Layout>
   void entry(char const* name) const {
-    entries.push_back({kernels::traits_of<Config, Layout>(name, Family::name, Target_::target), &Family::rules,
+    entries.push_back({kernels::traits_of<Family, Config, Layout>(name, Target_::target), &Family::rules,
                        &Target_::template prepare<Family, Config>, Target_::template describe<Config>,
                        &Target_::template registers<Family, Config>});
   }

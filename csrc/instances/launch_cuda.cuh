@@ -16,7 +16,7 @@ inline constexpr int kDefaultSharedBytes = 48 * 1024;
 template <class Config, class Params, auto kernel>
 class CudaLaunch final : public Launch {
  public:
-  explicit CudaLaunch(Geometry const& geometry) : params_(geometry) {}
+  CudaLaunch(Geometry const& geometry, Cut const& cut) : params_(geometry, cut) {}
 
   int run(Arguments const& given, Execution const& execution) const override {
     if (auto const error = ask_for_shared_memory(); error != cudaSuccess) return error;
@@ -66,9 +66,9 @@ struct Cuda {
   static constexpr Describe describe = nullptr;
 
   template <class Family, class Config>
-  static std::unique_ptr<Launch> prepare(char const*, Geometry const& geometry) {
+  static std::unique_ptr<Launch> prepare(char const*, Geometry const& geometry, Cut const& cut) {
     using Params = typename Family::template Params<Config>;
-    return std::make_unique<CudaLaunch<Config, Params, Family::template program<Config>>>(geometry);
+    return std::make_unique<CudaLaunch<Config, Params, Family::template program<Config>>>(geometry, cut);
   }
 
   // Registers of a thread on the current GPU, 0 if there is none to ask.

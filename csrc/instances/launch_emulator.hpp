@@ -21,7 +21,8 @@ inline constexpr unsigned char kPoisonOf =
 template <class Config, class Params, auto kernel>
 class EmulatorLaunch final : public Launch {
  public:
-  EmulatorLaunch(char const* name, Geometry const& geometry) : name_(name), geometry_(geometry), params_(geometry) {}
+  EmulatorLaunch(char const* name, Geometry const& geometry, Cut const& cut)
+      : name_(name), geometry_(geometry), params_(geometry, cut), cut_(cut) {}
 
   int run(Arguments const& given, Execution const& execution) const override {
     Params params = params_;
@@ -34,7 +35,7 @@ class EmulatorLaunch final : public Launch {
     launch.body = &run_thread;
     launch.arguments = &params;
     launch.argument_bytes = sizeof(Params);
-    launch.operands = emulator::operands_of(geometry_, given);
+    launch.operands = emulator::operands_of(geometry_, given, cut_.bytes);
     params.for_each_grid([&](kernels::Grid const& grid) {
       launch.grid = {grid.m, grid.n, grid.l};
       emulator::run_grid(launch, execution);
@@ -50,6 +51,7 @@ class EmulatorLaunch final : public Launch {
   char const* name_;
   Geometry geometry_;
   Params params_;
+  Cut cut_;
 };
 
 struct Emulator {
@@ -59,9 +61,9 @@ struct Emulator {
   static constexpr Describe describe = &catalogue::reflect_config<Config>;
 
   template <class Family, class Config>
-  static std::unique_ptr<Launch> prepare(char const* name, Geometry const& geometry) {
+  static std::unique_ptr<Launch> prepare(char const* name, Geometry const& geometry, Cut const& cut) {
     using Params = typename Family::template Params<Config>;
-    return std::make_unique<EmulatorLaunch<Config, Params, Family::template program<Config>>>(name, geometry);
+    return std::make_unique<EmulatorLaunch<Config, Params, Family::template program<Config>>>(name, geometry, cut);
   }
 
   // The emulator has none.

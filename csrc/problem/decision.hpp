@@ -10,8 +10,8 @@
 // What a choice is made of: decisions, and what they are expected to take.
 namespace cute_py {
 
-// How one product is computed, completely. `exchanged`: as C^T = B A^T. `parts`: K is cut in so many, one launch
-// computes them all, and their sums are added by another.
+// How one product is computed, completely. `exchanged`: as C^T = B A^T. `parts`: K is cut in so many, and the last CTA
+// of a tile to finish adds their sums.
 struct Decision {
   Entry const* entry = nullptr;
   bool exchanged = false;

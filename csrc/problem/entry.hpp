@@ -68,6 +68,8 @@ struct Traits {
   int ctas_per_multiprocessor;  // that fit at a time; 0 of a CPU kernel
   int stages;                   // tiles of shared memory in flight
   int shared_bytes;             // shared memory per CTA
+  int part_bytes;               // sums of a CTA, if K is in parts; 0: it cannot be
+  int part_tiles;               // parts are multiples of so many tiles of K
   bool predicated;              // takes any extents and any strides; otherwise extents are multiples of the tile
   Major major_a;                // the majorness that it was made for; the only one that it takes unless predicated
   Major major_b;
@@ -115,8 +117,26 @@ class Launch {
   virtual int run(Arguments const& arguments, Execution const& execution) const = 0;
 };
 
+// K in `count` parts of `tiles` tiles each, but for the last, and the memory for their sums: counters, which have to be
+// 0 before a launch, and behind them the sums.
+struct Cut {
+  std::int64_t count = 1;
+  std::int64_t tiles = 0;
+  std::int64_t counter_bytes = 0;
+  std::int64_t bytes = 0;  // with the counters
+
+  // `tiles_of_c` are those of all products, and a part of one of them takes part_bytes.
+  void reserve(std::int64_t tiles_of_c, std::int64_t part_bytes) {
+    counter_bytes = aligned(tiles_of_c * count * std::int64_t{sizeof(unsigned)});
+    bytes = counter_bytes + aligned(tiles_of_c * count * part_bytes);
+  }
+
+ private:
+  static std::int64_t aligned(std::int64_t x) { return (x + 255) / 256 * 256; }
+};
+
 // `name` is the entry's own. The geometry is folded, and one that the kernel takes.
-using Prepare = std::unique_ptr<Launch> (*)(char const* name, Geometry const&);
+using Prepare = std::unique_ptr<Launch> (*)(char const* name, Geometry const&, Cut const& cut);
 
 // The layouts of its Config; null of an entry that is no CuTe kernel, and of a GPU's, whose emulator entry has the
 // same.

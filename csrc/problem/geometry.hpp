@@ -81,6 +81,7 @@ struct Arguments {
   std::complex<double> alpha = 1;
   std::complex<double> beta = 0;
   double scale = 1;
+  void* parts = nullptr;  // memory for the sums of parts of K; see Cut
 };
 
 template <class Self, class Visit>

@@ -116,6 +116,10 @@ void* allocate_on(void* stream, std::size_t bytes) {
 
 void prepare_pool() { pool_of_current_device(); }
 
+void clear_on(void* stream, void* pointer, std::size_t bytes) {
+  check(cudaMemsetAsync(pointer, 0, bytes, static_cast<cudaStream_t>(stream)), "clearing counters");
+}
+
 void release_on(void* stream, void* pointer) noexcept { cudaFreeAsync(pointer, static_cast<cudaStream_t>(stream)); }
 
 void synchronize_device() { check(cudaDeviceSynchronize(), "waiting for the GPU"); }

@@ -52,5 +52,6 @@ inline constexpr std::size_t kKeptBytes = std::size_t{256} << 20;
 void* allocate_on(void* stream, std::size_t bytes);
 void prepare_pool();  // makes it, if nobody has yet
 void release_on(void* stream, void* pointer) noexcept;
+void clear_on(void* stream, void* pointer, std::size_t bytes);
 
 }  // namespace cute_py::runtime

@@ -30,6 +30,7 @@ void synchronize(void*) { refuse(); }
 void synchronize_device() { refuse(); }
 void* allocate_on(void*, std::size_t) { refuse(); }
 void release_on(void*, void*) noexcept {}
+void clear_on(void*, void*, std::size_t) { refuse(); }
 void prepare_pool() { refuse(); }
 
 }  // namespace cute_py::runtime

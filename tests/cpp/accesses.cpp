@@ -64,7 +64,7 @@ void run(char const* name, void (*body)(void const*), int threads = 1) {
   launch.body = body;
   launch.arguments = &arguments;
   launch.argument_bytes = sizeof(arguments);
-  launch.operands = emulator::operands_of(geometry, given);
+  launch.operands = emulator::operands_of(geometry, given, 0);
   try {
     emulator::run_grid(launch, {});
     std::printf("%s: nothing\n", name);

@@ -6,12 +6,12 @@
 #include <cstdio>
 #include <vector>
 
-#include "instances/launch_emulator.hpp"
-
 namespace mutant {
 
 int removed = 0;     // the line that is taken out
 bool reached[4096];  // lines that a thread has come by
+
+constexpr int kFirstOfParts = 2000;  // lines of kernels/common/parts.cuh count from here
 
 // Does the line stay?
 bool keeps(int line) {
@@ -21,6 +21,7 @@ bool keeps(int line) {
 
 }  // namespace mutant
 
+#include "instances/launch_emulator.hpp"
 #include "lists.hpp"
 
 using namespace cute_py;
@@ -107,9 +108,12 @@ Modes halves(Mode const& mode) {
   return Modes({fast, slow});
 }
 
+// With K in parts, as many as there can be, or in one. The sums of parts are added to what C holds, which shows if more
+// than one CTA writes it.
 template <class V>
-bool is_right(EmulatorOptions const& options) {
+bool is_right(EmulatorOptions const& options, bool in_parts) {
   using Config = typename V::Config;
+  using Params = typename V::Family::template Params<Config>;
   using T = typename V::T;
   using Factor = std::conditional_t<std::is_same_v<T, cutlass::tfloat32_t>, float, T>;  // in memory
   constexpr Major major_a = V::Layout::a;
@@ -153,13 +157,30 @@ bool is_right(EmulatorOptions const& options) {
   geometry.type[Role::d] = numeric::kDTypeOf<Sum>;
   geometry.log2_alignment = {{kMaxLog2Alignment, kMaxLog2Alignment, 0, kMaxLog2Alignment, 0, 0}};
   Arguments arguments;
+  Cut cut;
+  std::vector<unsigned> memory;
+  if (in_parts) {
+    cut.tiles = Params::part_tiles;
+    auto const of_part = static_cast<int>(cut.tiles * cute::size<2>(typename Config::CtaTiler{}));
+    cut.count = (k + of_part - 1) / of_part;
+    cut.reserve(2 * 2, std::int64_t{Params::part_values} * Config::threads * sizeof(Sum));
+    memory.resize(static_cast<std::size_t>(cut.bytes) / sizeof(unsigned));
+    arguments.parts = memory.data();
+    geometry.reads_c = geometry.c_is_d = true;
+    geometry.type[Role::c] = geometry.type[Role::d];
+    for (Modes* modes : {&geometry.m, &geometry.n}) {
+      for (Mode& mode : *modes) mode.stride[Role::c] = mode.stride[Role::d];
+    }
+    arguments.beta = 1;
+    arguments.data[Role::c] = c.data();
+  }
   arguments.data[Role::a] = factors_a.data();
   arguments.data[Role::b] = factors_b.data();
   arguments.data[Role::d] = c.data();
   Execution execution;
   execution.emulator = options;
   try {
-    instances::Emulator::prepare<typename V::Family, Config>("mutant", geometry)->run(arguments, execution);
+    instances::Emulator::prepare<typename V::Family, Config>("mutant", geometry, cut)->run(arguments, execution);
   } catch (emulator::KernelError const& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return false;
@@ -167,7 +188,7 @@ bool is_right(EmulatorOptions const& options) {
 
   for (int j = 0; j < n; ++j) {
     for (int i = 0; i < m; ++i) {
-      int sum = 0;
+      int sum = in_parts ? -1 : 0;
       for (int p = 0; p < k; ++p) {
         sum += a[i * rows.stride[Role::a] + p * steps.stride[Role::a]] *
                b[j * columns.stride[Role::b] + p * steps.stride[Role::b]];
@@ -180,23 +201,31 @@ bool is_right(EmulatorOptions const& options) {
 
 // Prints a line for each order of threads.
 template <class V>
-void run_all_orders() {
+void run_all_orders(bool in_parts) {
   constexpr ThreadOrder orders[] = {ThreadOrder::forward, ThreadOrder::backward, ThreadOrder::random};
   for (ThreadOrder const order : orders) {
-    std::printf("%d %d %d\n", V::width, mutant::removed, is_right<V>({order, order == ThreadOrder::random, true}));
+    bool const right = is_right<V>({order, order == ThreadOrder::random, true}, in_parts);
+    std::printf("%d %d %d %d\n", V::width, in_parts, mutant::removed, right);
+  }
+}
+
+template <class V>
+void take_out_each(bool in_parts) {
+  mutant::removed = 0;
+  for (bool& line : mutant::reached) line = false;
+  run_all_orders<V>(in_parts);
+  // The main loop of a part of one tile would not need all of its own.
+  for (int line = in_parts ? mutant::kFirstOfParts : 1; line < 4096; ++line) {
+    if (!mutant::reached[line]) continue;
+    mutant::removed = line;
+    run_all_orders<V>(in_parts);
   }
 }
 
 template <class V>
 void take_out_each() {
-  mutant::removed = 0;
-  for (bool& line : mutant::reached) line = false;
-  run_all_orders<V>();
-  for (int line = 1; line < 4096; ++line) {
-    if (!mutant::reached[line]) continue;
-    mutant::removed = line;
-    run_all_orders<V>();
-  }
+  take_out_each<V>(false);
+  if (V::Family::template Params<typename V::Config>::part_values > 0) take_out_each<V>(true);
 }
 
 template <class... V>

@@ -35,13 +35,14 @@ float& at(Arguments const& x, Geometry const& g, Role role, std::int64_t m, std:
   return static_cast<float*>(x.data[role])[offset];
 }
 
-void multiply(Geometry const& g, Arguments const& x) {
+// K part by part, of `length` steps each.
+void multiply(Geometry const& g, Arguments const& x, std::int64_t parts, std::int64_t length) {
   auto const steps = g.multiplies ? g.k.size() : 0;
   for (std::int64_t l = 0; l < g.l.size(); ++l) {
     for (std::int64_t n = 0; n < g.n.size(); ++n) {
       for (std::int64_t m = 0; m < g.m.size(); ++m) {
         double sum = 0;
-        for (std::int64_t k = 0; k < steps; ++k) {
+        for (std::int64_t k = 0; k < std::min(steps, parts * length); ++k) {
           sum += static_cast<double>(at(x, g, Role::a, m, n, k, l)) * at(x, g, Role::b, m, n, k, l);
         }
         double result = x.alpha.real() * sum;
@@ -76,6 +77,8 @@ std::vector<Entry> make_table() {
     t.tile[1] = tile_n;
     t.tile[2] = tile_k;
     t.threads = 256;
+    t.part_bytes = std::string(name) == "small" ? 0 : tile_m * tile_n * 4;
+    t.part_tiles = fuses ? 4 : 1;
     t.ctas_per_multiprocessor = 2;
     t.stages = 3;
     t.predicated = predicated;
@@ -203,7 +206,7 @@ class Fuzz {
     if (draw(0, 3) == 0) g.activation = Activation::relu;
 
     auto const before = memory_;
-    multiply(g, x);
+    multiply(g, x, 1, g.k.size());
     auto const expected = memory_;
     restore(before);
     ++planned_;
@@ -243,7 +246,7 @@ class Fuzz {
         ++wrong_;
       }
       ++used_[static_cast<std::size_t>(step.entry - &registry_[0])];
-      parts_ += step.purpose == dispatch::Purpose::multiply_parts;
+      parts_ += step.cut.count > 1;
       sums_ += step.purpose == dispatch::Purpose::sum_a || step.purpose == dispatch::Purpose::sum_b;
       exchanged_ += step.transposed;
       Arguments of_step;
@@ -261,7 +264,13 @@ class Fuzz {
           ++wrong_;
         }
       }
-      multiply(step.geometry, of_step);
+      auto const length = step.cut.count > 1 ? step.cut.tiles * step.entry->traits.tile[2] : step.geometry.k.size();
+      bool const fits = step.cut_offset % 256 == 0 && step.cut_offset + step.cut.bytes <= program.workspace_bytes;
+      if (step.cut.count > 1 && (!fits || (step.cut.count - 1) * length >= step.geometry.k.size())) {
+        std::printf("wrong: parts that are empty, or have no memory\n");
+        ++wrong_;
+      }
+      multiply(step.geometry, of_step, step.cut.count, length);
     }
     return true;
   }

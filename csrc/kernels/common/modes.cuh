@@ -83,15 +83,17 @@ struct OffsetWriter {
   static constexpr int tile_n = cute::size<1>(typename Config::CtaTiler{});
   static constexpr int tile_k = cute::size<2>(typename Config::CtaTiler{});
   static constexpr int chunk = Config::OffsetTables::chunk;
-  static_assert(chunk / tile_k >= Config::stages - 1, "the prologue reads the first chunk only");
+  static constexpr int tiles = chunk / tile_k;
+  static_assert(tiles >= Config::stages - 1, "the prologue reads the first chunk only");
 
   typename Config::OffsetTables& tables;
   NestedStride const& a;
   NestedStride const& b;
   int extent_k;
 
-  // The rows of the CTA's tiles of A and B, and the first two chunks of steps. Barriers make them visible.
-  CUTE_DEVICE void begin(int first_m, int extent_m, int first_n, int extent_n) const
+  // The rows of the CTA's tiles of A and B, and two chunks of steps, of which the first begins with first_tile. Barriers
+  // make them visible. Requires: a chunk begins there.
+  CUTE_DEVICE void begin(int first_m, int extent_m, int first_n, int extent_n, int first_tile) const
   {
     for (int i = threadIdx.x; i < tile_m + tile_n; i += Config::threads) {
       if (i < tile_m) {
@@ -101,15 +103,14 @@ struct OffsetWriter {
         tables.rows_b[i - tile_m] = row < extent_n ? b.mn(row).in[0] : kNowhere;
       }
     }
-    write(0);
-    write(1);
+    write(first_tile / tiles);
+    write(first_tile / tiles + 1);
   }
 
   // Before tile k_tile is loaded in the main loop: where a chunk begins, all threads have read the one before it, and its
   // place is filled with the one after.
   CUTE_DEVICE void advance(int k_tile) const
   {
-    constexpr int tiles = chunk / tile_k;
     if (k_tile % tiles == 0) {
       write(k_tile / tiles + 1);
     }

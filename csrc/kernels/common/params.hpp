@@ -8,6 +8,7 @@
 
 #include "kernels/common/epilogue.cuh"
 #include "kernels/common/operand.hpp"
+#include "kernels/common/parts.cuh"
 #include "problem/entry.hpp"
 
 // From the plain values of a Geometry to the typed arguments of the kernels with one CTA per tile of C.
@@ -103,6 +104,9 @@ inline constexpr std::int64_t kMaxGridL = 65535;
 // same functions.
 template <class Config>
 struct GemmParams {
+  static constexpr int part_values = 0;  // sums that a thread leaves to another CTA: K is not in parts
+  static constexpr int part_tiles = 1;
+
   typename Config::ProblemShape shape;
   typename Config::PointerA a;
   typename Config::StrideA stride_a;
@@ -116,7 +120,7 @@ struct GemmParams {
   std::int64_t products = 0;  // that grid.l counts; beyond kMaxGridL they take several launches
 
   // All but the arrays and the numbers of a call.
-  explicit GemmParams(Geometry const& g) : GemmParams(g, typed_shape<typename Config::ProblemShape>(g)) {
+  GemmParams(Geometry const& g, Cut const&) : GemmParams(g, typed_shape<typename Config::ProblemShape>(g)) {
     constexpr int kTileN = cute::size<1>(typename Config::CtaTiler{});
     products = g.l.size();
     grid = {static_cast<unsigned>(tiles_m(g)), static_cast<unsigned>((g.n.size() + kTileN - 1) / kTileN),
@@ -174,6 +178,60 @@ struct GemmParams {
     } else {
       return tiles(g.m.size(), BlkM::value);
     }
+  }
+};
+
+// A part of K may begin with any tile, but with tables of offsets only where a chunk of them does.
+template <class Config, class = void>
+inline constexpr int kTilesOfChunk = 1;
+template <class Config>
+inline constexpr int kTilesOfChunk<Config, std::void_t<decltype(Config::OffsetTables::chunk)>> =
+    Config::OffsetTables::chunk / cute::size<2>(typename Config::CtaTiler{});
+
+// The sums of a thread, where the threads share out the tile of C.
+template <class Config>
+inline constexpr int kSumsOfThread =
+    cute::size<0>(typename Config::CtaTiler{}) * cute::size<1>(typename Config::CtaTiler{}) / Config::threads;
+
+// The same of a kernel that takes K in parts.
+template <class Config, int sums = kSumsOfThread<Config>>
+struct PartedParams : GemmParams<Config> {
+  static constexpr int part_values = sums;
+  static constexpr int part_tiles = kTilesOfChunk<Config>;
+
+  Parts parts;
+  std::int64_t counter_bytes = 0;
+
+  PartedParams(Geometry const& g, Cut const& cut) : GemmParams<Config>(g, cut) {
+    parts.grid_m = this->grid.m;
+    parts.grid_n = this->grid.n;
+    if (cut.count == 1) return;
+    parts.count = Divisor(static_cast<std::uint32_t>(cut.count));
+    parts.tiles = static_cast<int>(cut.tiles);
+    counter_bytes = cut.counter_bytes;
+  }
+
+  void bind(Arguments const& x) {
+    GemmParams<Config>::bind(x);
+    parts.arrived = static_cast<unsigned*>(x.parts);
+    parts.sums = static_cast<char*>(x.parts) + counter_bytes;
+  }
+
+  template <class Launch>
+  void for_each_grid(Launch const& launch) {
+    std::int64_t const count = parts.count.divisor;
+    std::int64_t const most = kMaxGridL / count;  // products of a launch
+    for (std::int64_t done = 0; done < this->products; done += most) {
+      Grid part = this->grid;
+      part.l = static_cast<unsigned>(std::min(this->products - done, most) * count);
+      this->batch.first = static_cast<std::uint32_t>(done);
+      launch(part);
+    }
+  }
+
+  template <class Call>
+  decltype(auto) apply(Call const& call) const {
+    return GemmParams<Config>::apply([&](auto const&... x) { return call(x..., parts); });
   }
 };
 

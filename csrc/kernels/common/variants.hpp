@@ -121,14 +121,15 @@ constexpr Compute compute_of() {
   return {};
 }
 
-template <class Config, class Layout>
-constexpr Traits traits_of(char const* name, char const* kernel, Target target) {
+template <class Family, class Config, class Layout>
+constexpr Traits traits_of(char const* name, Target target) {
+  using Params = typename Family::template Params<Config>;
   using Tiler = typename Config::CtaTiler;
   using T = typename Config::TC;
   constexpr Compute compute = compute_of<Config>();
   Traits t{};
   t.name = name;
-  t.kernel = kernel;
+  t.kernel = Family::name;
   t.layout = Layout::name;
   t.target = target;
   t.compute = compute;
@@ -147,6 +148,8 @@ constexpr Traits traits_of(char const* name, char const* kernel, Target target) 
   t.ctas_per_multiprocessor = Config::ctas_per_multiprocessor;
   t.stages = Config::stages;
   t.shared_bytes = static_cast<int>(sizeof(typename Config::SharedStorage));
+  t.part_bytes = Params::part_values * Config::threads * static_cast<int>(sizeof(T));
+  t.part_tiles = Params::part_tiles;
   t.predicated = Config::predicated;
   t.conjugates = !numeric::kIsComplex<T> || Config::converting;
   t.major_a = Layout::a;

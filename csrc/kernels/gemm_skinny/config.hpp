@@ -181,6 +181,8 @@ struct GemmSkinny {
       cute::Shape<BlkM, Columns, cute::Int<threads_k>>,
       cute::Stride<cute::_1, BlkM, cute::Int<BlkM::value * Columns::value + 16 / static_cast<int>(sizeof(TC))>>>;
 
+  static constexpr int sums_of_thread = BlkM::value * max_columns * threads_k / threads;
+
   // Who adds the sums up and writes, a block of columns after the other: (thread,value) -> element of the tile of C
   using Writers = cute::Int<cute::min(threads, BlkM::value* Columns::value)>;
   using OwnersC = cute::Layout<cute::Shape<Writers, cute::Int<BlkM::value * max_columns / Writers::value>>,

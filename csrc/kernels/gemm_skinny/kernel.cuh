@@ -14,6 +14,7 @@
 #include "kernels/common/epilogue.cuh"
 #include "kernels/common/modes.cuh"
 #include "kernels/common/namespace.hpp"
+#include "kernels/common/parts.cuh"
 
 namespace cute_py::kernels::cutlass_scheduled {
 
@@ -30,7 +31,7 @@ void gemm_skinny(ProblemShape shape_MNK,
                  typename Config::PointerA A, CUTE_GRID_CONSTANT AStride const dA,
                  typename Config::PointerB B, CUTE_GRID_CONSTANT BStride const dB,
                  typename Config::TC      *  , CStride   ,
-                 Epilogue<typename Config::TE> const epilogue, Batch const batch)
+                 Epilogue<typename Config::TE> const epilogue, Batch const batch, Parts const parts)
 {
   using namespace cute;
   using T  = typename Config::TA;
@@ -61,8 +62,9 @@ void gemm_skinny(ProblemShape shape_MNK,
   int const extent_n = get<1>(shape_MNK);
   int const extent_k = get<2>(shape_MNK);
 
-  // This CTA's product of the batch
-  auto const to = batch.operands(batch.first + blockIdx.z);                                             // A, B, C
+  // This CTA's product of the batch, and its tiles of K
+  auto const part = parts(blockIdx.z, ceil_div(extent_k, size<1>(tB_layout)));
+  auto const to = batch.operands(batch.first + part.l);                                                // A, B, C
   T const* const a = A + to.in[0];
   T const* const b = B + to.in[1];
 
@@ -186,7 +188,7 @@ void gemm_skinny(ProblemShape shape_MNK,
     if (in_tile == 0) {
       cp_async_wait<0>();  // this thread's part of the tile of B has arrived
       __syncthreads();     // the tile becomes visible to all threads, and all have read the one before it
-      if ((tile + 1) * size<1>(tB_layout) < extent_k) fill(tile + 1);
+      if (tile + 1 < part.end) fill(tile + 1);
     }
     Tensor tCrA = make_tensor<T>(shape(fragment_a));                                                    // (MMA,MMA_M,MMA_K)
     copy(make_tensor(elements.data(), fragment_a), tCrA);
@@ -217,17 +219,24 @@ void gemm_skinny(ProblemShape shape_MNK,
   // Main loop: while a step is multiplied, the next one of A is on its way
   Tensor next    = make_tensor<T>(size(fragment_a));
   Tensor current = make_tensor<T>(size(fragment_a));
-  int const step_max = size<3>(tCcA);
-  fill(0);
+  int const step_begin = part.begin * steps_in_tile;
+  int const step_max = cute::min(part.end * steps_in_tile, int(size<3>(tCcA)));
+  fill(part.begin);
   CUTE_NO_UNROLL
-  for (int step = -1; step < step_max; ++step) {
+  for (int step = step_begin - 1; step < step_max; ++step) {
     copy(next, current);
     load(step + 1, next);
-    if (step >= 0) multiply(step, current);
+    if (step >= step_begin) multiply(step, current);
+  }
+
+  // Where K is in parts, the last of their CTAs goes on with the sums of all
+  int const used = size(tCcC) * ceil_div(extent_n, blk_c);
+  if (!add_parts<Config::threads>(parts, batch.first + part.l, part.number, used, tCrC, shared_memory)) {
+    return;
   }
 
   // Epilogue: the sums of the threads along k, a block of columns at a time
-  EpilogueOf<typename Config::TE> const product(epilogue, batch, blockIdx.z);
+  EpilogueOf<typename Config::TE> const product(epilogue, batch, part.l);
   int const thread_k = get<3>(mma.get_thr_layout_vmnk().get_flat_coord(threadIdx.x));
   int const first_m = blockIdx.x * blk_m;
   CUTE_UNROLL

@@ -15,6 +15,7 @@
 #include "kernels/common/epilogue.cuh"
 #include "kernels/common/modes.cuh"
 #include "kernels/common/namespace.hpp"
+#include "kernels/common/parts.cuh"
 #include "kernels/common/predication.cuh"
 
 namespace cute_py::kernels::cutlass_scheduled {
@@ -25,7 +26,7 @@ void gemm_sm80(ProblemShape shape_MNK,
                typename Config::PointerA A, AStride dA,
                typename Config::PointerB B, BStride dB,
                typename Config::TC      *  , CStride   ,
-               Epilogue<typename Config::TE> const epilogue, Batch const batch)
+               Epilogue<typename Config::TE> const epilogue, Batch const batch, Parts const parts)
 {
   using namespace cute;
 
@@ -50,8 +51,9 @@ void gemm_sm80(ProblemShape shape_MNK,
   CUTE_STATIC_ASSERT_V(size<2>(sA_layout) == Int<Config::stages>{});                                    // PIPE
   CUTE_STATIC_ASSERT_V(size<2>(sB_layout) == Int<Config::stages>{});                                    // PIPE
 
-  // This CTA's product of the batch
-  auto const to = batch.operands(batch.first + blockIdx.z);                                             // A, B, C
+  // This CTA's product of the batch, and its tiles of K
+  auto const part = parts(blockIdx.z, ceil_div(size<2>(shape_MNK), size<2>(cta_tiler)));
+  auto const to = batch.operands(batch.first + part.l);                                                // A, B, C
 
   // Full and tiled tensors
   auto shape_MK = select<0,2>(shape_MNK);
@@ -133,20 +135,19 @@ void gemm_sm80(ProblemShape shape_MNK,
   // Of operands of any modes, the offsets of rows and of the first steps of k
   if constexpr (Config::nested) {
     OffsetWriter<Config>{shared.offsets, dA, dB, size<1>(shape_MK)}.begin(get<0>(gA(0,0,0)), size<0>(shape_MK),
-                                                                          get<0>(gB(0,0,0)), size<0>(shape_NK));
+                                                                          get<0>(gB(0,0,0)), size<0>(shape_NK), part.begin);
 
     __syncthreads();  // the offsets, found by all threads, become visible to all threads
   }
 
   // Prologue: all stages but one on their way, the first k-block of the first tile in registers
-  int const k_tile_max = size<3>(tAgA);
   auto k_block_max = size<2>(tCrA);
   CUTE_STATIC_ASSERT_V(k_block_max > Int<1>{});
 
   CUTE_UNROLL
   for (int k_tile = 0; k_tile < Config::stages - 1; ++k_tile) {
-    if (k_tile < k_tile_max) {
-      load_tile(k_tile, k_tile);
+    if (part.begin + k_tile < part.end) {
+      load_tile(part.begin + k_tile, k_tile);
     }
     cp_async_fence();
   }
@@ -154,7 +155,7 @@ void gemm_sm80(ProblemShape shape_MNK,
   int pipe_read  = 0;                    // the stage that is multiplied
   int pipe_write = Config::stages - 1;   // the stage that is filled
 
-  if (k_tile_max > 0) {
+  if (part.begin < part.end) {
     cp_async_wait<Config::stages - 2>();  // this thread's part of the first tile has arrived
     __syncthreads();                      // the first tile, written by all threads, becomes visible to all threads
 
@@ -163,7 +164,7 @@ void gemm_sm80(ProblemShape shape_MNK,
 
   // Main loop: while k-block k is multiplied, k-block k+1 is on its way from shared memory and stages - 1 tiles from global
   CUTE_NO_UNROLL
-  for (int k_tile = 0; k_tile < k_tile_max; ++k_tile) {
+  for (int k_tile = part.begin; k_tile < part.end; ++k_tile) {
     for_each(make_int_sequence<decltype(k_block_max)::value>{}, [&](auto k_block) {
       if constexpr (k_block == k_block_max - Int<1>{}) {
         cp_async_wait<Config::stages - 2>();  // this thread's part of the next tile has arrived
@@ -176,7 +177,7 @@ void gemm_sm80(ProblemShape shape_MNK,
 
       if constexpr (k_block == Int<0>{}) {
         int const k_tile_next = k_tile + Config::stages - 1;
-        if (k_tile_next < k_tile_max) {
+        if (k_tile_next < part.end) {
           if constexpr (Config::nested) {
             OffsetWriter<Config>{shared.offsets, dA, dB, size<1>(shape_MK)}.advance(k_tile_next);
           }
@@ -191,9 +192,14 @@ void gemm_sm80(ProblemShape shape_MNK,
     });
   }
 
+  // Where K is in parts, the last of their CTAs goes on with the sums of all
+  if (!add_parts<Config::threads>(parts, batch.first + part.l, part.number, size(tCrC), tCrC, shared_memory)) {
+    return;
+  }
+
   // Epilogue
   store_fused<size<0>(cta_tiler), size<1>(cta_tiler), Config::threads, sizeof(shared)>(
-      EpilogueOf<typename Config::TE>(epilogue, batch, blockIdx.z), tCrC, tCcC, cC(0,0), shape_MN, shared_memory);
+      EpilogueOf<typename Config::TE>(epilogue, batch, part.l), tCrC, tCcC, cC(0,0), shape_MN, shared_memory);
 }
 
 }  // namespace cute_py::kernels::cutlass_scheduled

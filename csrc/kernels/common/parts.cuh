@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include <cute/tensor.hpp>
+
+#include "kernels/common/mode_map.hpp"
+
+// K in parts: each is summed by a CTA of its own, and the CTA that is the last to finish adds the sums, in an order that
+// does not depend on which that is.
+namespace cute_py::kernels {
+
+// So many neighbouring sums become one, by the last of their CTAs, and so many of these again, until one is left.
+inline constexpr std::uint32_t kPartsTogether = 4;
+
+// How the CTAs of a launch share K. blockIdx.z counts the parts of a product, then products.
+struct Parts {
+  Divisor count;                                // of a product
+  int tiles = std::numeric_limits<int>::max();  // of K, in each but the last
+  std::uint32_t grid_m = 1;                     // tiles of C
+  std::uint32_t grid_n = 1;
+  unsigned* arrived = nullptr;  // (node,part of a tile): CTAs that have come so far; all 0 before a launch and after it
+  void* sums = nullptr;         // (thread,value,part of a tile)
+
+  struct One {
+    std::uint32_t l;       // the product
+    std::uint32_t number;  // the part
+    int begin;             // its tiles of K
+    int end;
+  };
+
+  CUTE_HOST_DEVICE One operator()(std::uint32_t z, int k_tiles) const {
+    std::uint32_t const l = count.divide(z);
+    std::uint32_t const number = z - l * count.divisor;
+    if (count.divisor == 1) return {l, 0, 0, k_tiles};
+    int const begin = static_cast<int>(number) * tiles;
+    return {l, number, begin, cute::min(begin + tiles, k_tiles)};
+  }
+};
+
+// Adds the sums of the parts of this CTA's tile. Returns whether this CTA is the one that has them all, in acc, of which
+// the first `used` values count. Requires: no thread still needs the shared memory after a barrier.
+//
+// A CTA whose sums others may add writes them, and then counts itself: whoever counts last finds all of them written.
+template <int Threads, class Acc>
+CUTE_DEVICE bool add_parts(Parts const& parts, std::uint32_t l, std::uint32_t number, int used, Acc& acc,
+                           void* shared)
+{
+  using T = typename Acc::value_type;
+  constexpr int values = decltype(cute::size(acc))::value;
+  std::uint32_t const count = parts.count.divisor;
+  if (count == 1) return true;
+  std::uint32_t const tile = (l * parts.grid_n + blockIdx.y) * parts.grid_m + blockIdx.x;
+  unsigned* const arrived = parts.arrived + tile * count;
+  T* const sums = static_cast<T*>(parts.sums) + std::int64_t{tile} * count * values * Threads + threadIdx.x;
+  auto const at = [&](std::uint32_t part, int value) -> T& {
+    return sums[(std::int64_t{part} * values + value) * Threads];
+  };
+  bool* const is_last = static_cast<bool*>(shared);
+
+  std::uint32_t level = 0;
+  for (std::uint32_t step = 1; step < count; step *= kPartsTogether, ++level) {
+    std::uint32_t const first = number / (step * kPartsTogether) * (step * kPartsTogether);
+    std::uint32_t const together = cute::min((count - first + step - 1) / step, kPartsTogether);
+    if (together > 1) {
+      CUTE_UNROLL
+      for (int i = 0; i < values; ++i) {
+        if (i < used) at(number, i) = acc(i);
+      }
+      __threadfence();
+
+      __syncthreads();  // all threads have written their sums, and have read what was in shared memory
+
+      if (threadIdx.x == 0) {
+        *is_last = atomicInc(arrived + first + level, together - 1) == together - 1;
+      }
+
+      __syncthreads();  // whether this CTA is the last one becomes visible to all threads
+
+      if (!*is_last) {
+        return false;
+      }
+      __threadfence();
+      CUTE_UNROLL
+      for (int i = 0; i < values; ++i) {
+        if (i < used) acc(i) = at(first, i);
+      }
+      for (std::uint32_t other = 1; other < together; ++other) {
+        CUTE_UNROLL
+        for (int i = 0; i < values; ++i) {
+          if (i < used) acc(i) = acc(i) + at(first + other * step, i);
+        }
+      }
+    }
+    number = first;
+  }
+  return true;
+}
+
+}  // namespace cute_py::kernels
