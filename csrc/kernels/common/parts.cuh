@@ -62,7 +62,8 @@ CUTE_DEVICE bool add_parts(Parts const& parts, std::uint32_t l, std::uint32_t nu
   std::uint32_t level = 0;
   for (std::uint32_t step = 1; step < count; step *= kPartsTogether, ++level) {
     std::uint32_t const first = number / (step * kPartsTogether) * (step * kPartsTogether);
-    std::uint32_t const together = cute::min((count - first + step - 1) / step, kPartsTogether);
+    std::uint32_t const rest = (count - first + step - 1) / step;
+    std::uint32_t const together = rest < kPartsTogether ? rest : kPartsTogether;
     if (together > 1) {
       CUTE_UNROLL
       for (int i = 0; i < values; ++i) {
