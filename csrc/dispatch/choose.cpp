@@ -117,7 +117,7 @@ class Chooser {
         Cut const cut = wanted > 1 ? cut_k(g, t, wanted) : Cut{};
         auto const count = cut.count;
         if ((question_.config && count != wanted) || (wanted > 1 && count < 2)) continue;
-        if (count > 1 && found_.back().candidate.decision.parts == count && !question_.config) continue;
+        if (!question_.config && count > 1 && found_.back().candidate.decision.parts == count) continue;
         Extents of_parts = x;
         if (count > 1) of_parts.k = cut.tiles * t.tile[2];
         of_parts.l *= count;
