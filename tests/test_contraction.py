@@ -990,4 +990,5 @@ def test_parts_of_k_are_added_in_one_order(factor: str, rng: np.random.Generator
         np.testing.assert_array_equal(C.get(), first)
         if factor == "float32":
             with_bias = cute_py.gemm(X, Y, epilogue=Epilogue(bias=bias, activation="relu")).get()
-            np.testing.assert_allclose(with_bias, np.maximum(first + bias.get(), 0), rtol=1e-5)
+            # By another kernel, in other parts: rounded elsewhere.
+            np.testing.assert_allclose(with_bias, np.maximum(first + bias.get(), 0), rtol=1e-5, atol=1e-6 * k)
