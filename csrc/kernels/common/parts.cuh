@@ -39,19 +39,6 @@ struct Parts {
   }
 };
 
-// blockIdx.z, read anew. A kernel that is short of registers, as sgemm_sm80 is, does not keep what it computed from it before
-// the main loop.
-CUTE_DEVICE std::uint32_t block_z_again()
-{
-#ifdef __CUDA_ARCH__
-  std::uint32_t z;
-  asm volatile("mov.u32 %0, %%ctaid.z;" : "=r"(z));
-  return z;
-#else
-  return blockIdx.z;
-#endif
-}
-
 // Adds the sums of the parts of this CTA's tile. Returns whether this CTA is the one that has them all, in acc, of which
 // the first `used` values count. Requires: no thread still needs the shared memory after a barrier.
 //

@@ -191,8 +191,7 @@ void sgemm_sm80(ProblemShape shape_MNK,
   }
 
   // Where K is in parts, the last of their CTAs goes on with the sums of all
-  auto const again = parts(block_z_again(), 0);
-  if (!add_parts<Config::threads>(parts, batch.first + again.l, again.number, size(tCrC), tCrC, shared_memory)) {
+  if (!add_parts<Config::threads>(parts, batch.first + part.l, part.number, size(tCrC), tCrC, shared_memory)) {
     return;
   }
 
@@ -208,7 +207,7 @@ void sgemm_sm80(ProblemShape shape_MNK,
     }
   }
   store_fused<size<0>(cta_tiler), size<1>(cta_tiler), Config::threads, sizeof(shared)>(
-      EpilogueOf<typename Config::TE>(epilogue, batch, again.l), tCrC, tCcC, cC(0,0), shape_MN, shared_memory);
+      EpilogueOf<typename Config::TE>(epilogue, batch, part.l), tCrC, tCcC, cC(0,0), shape_MN, shared_memory);
 }
 
 }  // namespace cute_py::kernels::cutlass_scheduled
