@@ -47,9 +47,13 @@ def variants_on_targets() -> list[Any]:
 
 
 def within(variant: Kernel, extents: tuple[int, int, int]) -> tuple[int, int, int]:
-    """The extents, or the largest that a variant for few rows and columns takes."""
-    m, n, k = extents
+    """The extents, or the next that a variant takes."""
+    m, n, k = (-(-x // multiple) * multiple for x, multiple in zip(extents, variant.multiples, strict=True))
     return (min(m, variant.most_m or m), min(n, variant.most_n or n), k)
+
+
+def takes_all_strides(variant: Kernel) -> bool:
+    return variant.predicated and variant.vector_bytes == (0, 0)
 
 
 def edge_extents(variant: Kernel) -> list[tuple[int, int, int]]:

@@ -56,7 +56,7 @@ def test_random_programs_compute_what_they_should(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("multiprocessors", "parts"), [(1, False), (132, True)])
 def test_a_long_k_is_cut_where_there_is_room(multiprocessors: int, parts: bool, rng: np.random.Generator) -> None:
-    A, B = draw(rng, (60, 5000), exact=True), draw(rng, (70, 5000), exact=True)
+    A, B = draw(rng, (130, 3000), exact=True), draw(rng, (140, 3000), exact=True)
     device = Device("some", multiprocessors=multiprocessors)
     explanation = cute_py.gemm.explain(A, B, device=device)
     assert [step.what for step in explanation.steps] == ["multiply"]

@@ -99,6 +99,10 @@ def test_every_kernel_for_any_modes_contracts(kernel: str, rng: np.random.Genera
     dtype = numpy_type(variant.factors[-1])
     columns = min(45, (variant.most_n or 45))
     A, B = draw(rng, (3, 50, 2, 7), dtype, exact=True), draw(rng, (7, 3, columns, 2), dtype, exact=True)
+    if variant.vector_bytes != (0, 0):  # vectors along M or N, or along K
+        A, B = draw(rng, (3, 48, 2, 16), dtype, exact=True), draw(rng, (16, 3, 32, 2), dtype, exact=True)
+        fast_a, fast_b = 1 if variant.layout[0] == "n" else 3, 2 if variant.layout[1] == "t" else 0
+        A, B = (np.moveaxis(np.moveaxis(x, i, -1).copy(), -1, i) for x, i in ((A, fast_a), (B, fast_b)))
     for subscripts in ("lmpk,klnp->lnm", "lmpk,klnp->mln", "lmpk,klnp->mn"):
         C = cute_py.contract(
             subscripts,
@@ -116,7 +120,11 @@ def test_every_kernel_for_any_modes_contracts(kernel: str, rng: np.random.Genera
 @pytest.mark.parametrize("k", [0, 1, 15, 16, 17, 63, 64, 65, 127, 128, 129, 300])
 @pytest.mark.parametrize(
     "kernel",
-    [k for k in ("sgemm_sm80_nested_f32", "sgemm_sm80_narrow_f32", "gemm_sm80_nested_f16") if k in cute_py.kernels()],
+    [
+        k
+        for k in ("sgemm_sm80_nested_nt_f32", "sgemm_sm80_tn_f32_64x64", "gemm_sm80_nested_tn_f16")
+        if k in cute_py.kernels()
+    ],
 )
 def test_steps_of_k_are_found_ahead_of_time(kernel: str, k: int, rng: np.random.Generator) -> None:
     """Their offsets are found some tiles at a time: no extent of K is special."""
@@ -387,7 +395,7 @@ def test_complex_numbers_between_their_multiples(rng: np.random.Generator) -> No
     assert A.ctypes.data % 8 == 4 or B.ctypes.data % 8 == 4
     explanation = cute_py.gemm.explain(A, B, device="emulator")
     assert explanation.chosen == "sgemm_sm70_nested_c64"
-    assert "is not a multiple of 8 bytes" in dict(explanation.rejected)["sgemm_sm80_nested_c64"]
+    assert "is not a multiple of 8 bytes" in dict(explanation.rejected)["sgemm_sm80_nested_nt_c64"]
     for target in ("cpu", "emulator"):
         np.testing.assert_array_equal(cute_py.gemm(A, B, device=target), A @ B.T)
 

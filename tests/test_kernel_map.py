@@ -14,6 +14,7 @@ from cute_py import Kernel, OperandError, UnsupportedProblemError
 from cute_py.catalogue import trace as traces
 from cute_py.catalogue.config import Owner
 from cute_py.catalogue.trace import audit
+from problems import within
 
 VARIANTS = [k for k in cute_py.kernels().values() if "emulator" in k.targets]
 WHOLE = [k for k in VARIANTS if not k.predicated]
@@ -26,7 +27,7 @@ def extents(kernel: Kernel) -> tuple[int, int, int]:
         return m - 2, n - 3, 2 * k + 3
     if kernel.most_n is not None:
         return m + 72, n, k + 3
-    return (m + 72, n + 2, 2 * k + 3) if kernel.predicated else (2 * m, 2 * n, 3 * k)
+    return within(kernel, (m + 72, n + 2, 2 * k + 3) if kernel.predicated else (2 * m, 2 * n, 3 * k))
 
 
 def numbers(array: np.ndarray) -> np.ndarray:
@@ -223,7 +224,7 @@ def test_bad_requests() -> None:
         (lambda: kernel.loads_of((0, 0), 256, 0), "thread must be 0 to 255"),
         (lambda: kernel.loads_of((0, 0), 0, -1), "k_tile must be 0 or more"),
         (lambda: kernel.loads_of((0,), 0, 0), "block must be a pair"),  # type: ignore[arg-type]
-        (lambda: kernel.trace(100), "sgemm_sm80_nt_f32_predicated takes any extents"),
+        (lambda: kernel.trace(100), r"m is a multiple of 128, not 100"),
         (lambda: kernel.trace(0), "m must be an integer from 1"),
         (lambda: kernel.trace(k=1 << 20), "k must be an integer from 1"),
         (lambda: kernel.trace(spaces=("D",)), "spaces are A, B, C, shared"),
@@ -251,7 +252,7 @@ def test_registers_allow_for_the_ctas_that_the_kernel_is_made_for() -> None:
 
 
 def test_a_report_is_one_page_with_every_section(tmp_path: Path) -> None:
-    for name in ("sgemm_1_tn_f32", "sgemm_sm80_nt_f32_predicated"):
+    for name in ("sgemm_1_tn_f32", "sgemm_sm80_nt_f32_128x128"):
         path = cute_py.kernels()[name].report(tmp_path / "k.html")
         page = path.read_text()
         assert page.startswith("<!DOCTYPE html>")

@@ -1,5 +1,6 @@
 #include "bindings/kernels.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "instances/registry.hpp"
@@ -17,6 +18,20 @@ py::tuple names_of(DTypeSet set) {
     if (contains(set, static_cast<DType>(i))) names.append(name_of(static_cast<DType>(i)));
   }
   return names;
+}
+
+// What M, N and K have to be multiples of.
+py::tuple multiples(Traits const& t) {
+  if (!t.predicated) return py::make_tuple(t.tile[0], t.tile[1], t.tile[2]);
+  int widest = 1;
+  for (int i = 0; i < kDTypes; ++i) {
+    if (contains(t.factors, static_cast<DType>(i))) widest = std::max(widest, bytes_of(static_cast<DType>(i)));
+  }
+  int const a = std::max(t.vector_bytes_a / widest, 1);
+  int const b = std::max(t.vector_bytes_b / widest, 1);
+  bool const a_along_k = t.major_a == Major::k;
+  bool const b_along_k = t.major_b == Major::k;
+  return py::make_tuple(a_along_k ? 1 : a, b_along_k ? 1 : b, std::max(a_along_k ? a : 1, b_along_k ? b : 1));
 }
 
 py::dict entry_dict(Entry const& entry) {
@@ -40,6 +55,8 @@ py::dict entry_dict(Entry const& entry) {
   d["stages"] = t.stages;
   d["shared_bytes"] = t.shared_bytes;
   d["predicated"] = t.predicated;
+  d["multiples"] = multiples(t);
+  d["vector_bytes"] = py::make_tuple(t.vector_bytes_a, t.vector_bytes_b);
   d["alignment_bytes"] = t.alignment_bytes;
   d["compute_capability"] = t.compute_capability;
   d["isa"] = name_of(t.isa);

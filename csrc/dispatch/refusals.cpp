@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "problem/access.hpp"
+
 namespace cute_py::dispatch {
 namespace {
 
@@ -46,6 +48,11 @@ bool fits_without_epilogue(Traits const& t, Geometry const& g) {
 }
 
 char const* letter(Major major, char const* mn) { return major == Major::mn ? mn : "k"; }
+
+std::string in_vectors(char const* name, int bytes, Major major, char const* mn) {
+  return std::string(name) + " does not lie in vectors of " + std::to_string(bytes) + " bytes along " +
+         letter(major, mn);
+}
 
 bool conjugates(Geometry const& g) {
   return (g.conj_a && is_complex(g.type[Role::a])) || (g.conj_b && is_complex(g.type[Role::b]));
@@ -105,6 +112,11 @@ unsigned refusals(Traits const& t, Geometry const& g, DeviceInfo const& device) 
     if (g.has(role) && !has_aligned_elements(role)) refused |= kAlignmentC;
   }
   if (g.batch_invariant && (!t.predicated || t.most_n != 0)) refused |= kInvariance;
+  auto const lies_in_vectors = [&](Role role, Major major, Modes const& mn, int bytes) {
+    return bytes == 0 || access_along(g, role, major == Major::mn ? mn : g.k).bytes >= bytes;
+  };
+  if (reads && !lies_in_vectors(Role::a, t.major_a, g.m, t.vector_bytes_a)) refused |= kVectorsA;
+  if (reads && !lies_in_vectors(Role::b, t.major_b, g.n, t.vector_bytes_b)) refused |= kVectorsB;
   if (t.predicated || (refused & kModes)) return refused;
 
   if (reads && !has_major(Role::a, t.major_a, g.m, g.k)) refused |= kMajorA;
@@ -155,6 +167,8 @@ std::string describe(unsigned refused, Traits const& t, Geometry const& g, Devic
   if (refused & kMajorA) append(text, std::string("A is not ") + letter(t.major_a, "m") + "-major");
   if (refused & kMajorB) append(text, std::string("B is not ") + letter(t.major_b, "n") + "-major");
   if (refused & kMajorC) append(text, "C is not m-major");
+  if (refused & kVectorsA) append(text, in_vectors("A", t.vector_bytes_a, t.major_a, "m"));
+  if (refused & kVectorsB) append(text, in_vectors("B", t.vector_bytes_b, t.major_b, "n"));
   if (refused & kDivisibility) {
     append(text, "(M,N,K)=(" + number(g.m.size()) + "," + number(g.n.size()) + "," + number(g.k.size()) +
                      ") is no multiple of the tile (" + number(t.tile[0]) + "," + number(t.tile[1]) + "," +

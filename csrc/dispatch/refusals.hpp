@@ -30,6 +30,8 @@ enum Refusal : unsigned {
   kInvariance = 1u << 17,
   kEpilogue = 1u << 18,
   kTooLarge = 1u << 19,
+  kVectorsA = 1u << 20,
+  kVectorsB = 1u << 21,
 };
 
 // The one legality rule, for a forced choice and for an automatic one. The geometry is folded.

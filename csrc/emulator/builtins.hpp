@@ -23,6 +23,10 @@
 #define threadIdx (::cute_py::emulator::thread_index())
 #define blockIdx (::cute_py::emulator::block_index())
 
+template <class T>
+T __ldg(T const* at) {
+  return *at;
+}
 inline void __syncthreads() { cute_py::emulator::barrier(); }
 inline void __threadfence() { cute_py::emulator::fence(); }
 inline unsigned atomicInc(unsigned* counter, unsigned last) { return cute_py::emulator::count_up(counter, last); }

@@ -166,6 +166,7 @@ void Cta::enter() {
   cta.scheduler_stack_ = Switch::arrived_first();
   try {
     cta.launch_.body(cta.launch_.arguments);
+    async_wait(0);  // what the thread did not wait for happens, too, when others may use the memory for something else
   } catch (...) {
     if (!cta.failure_) cta.failure_ = std::current_exception();
   }

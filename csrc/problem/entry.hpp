@@ -73,6 +73,8 @@ struct Traits {
   bool predicated;              // takes any extents and any strides; otherwise extents are multiples of the tile
   Major major_a;                // the majorness that it was made for; the only one that it takes unless predicated
   Major major_b;
+  int vector_bytes_a;  // of A that have to lie side by side along its major, aligned to as many; 0: none
+  int vector_bytes_b;
   int alignment_bytes;     // of pointers and of leading dimensions
   int element_alignment;   // of pointers to A and B in every case, in bytes: what reads an element at a time requires
   int compute_capability;  // the least of a GPU that it is made for, 80 for 8.0; 0 of a CPU kernel

@@ -383,7 +383,10 @@ def _extents(variant: Kernel) -> list[tuple[int, int, int]]:
     if not variant.predicated:
         return [(m, n, 3 * k), (2 * m, n, 0)]
     k = min(k, 16)
-    return [(min(m + 1, variant.most_m or m + 1), n - 1, 3 * k + 1), (1, 7, k), (5, 3, 0)]
+    some = [(min(m + 1, variant.most_m or m + 1), n - 1, 3 * k + 1), (1, 7, k), (5, 3, 0)]
+    up = lambda x, multiple: -(-x // multiple) * multiple  # noqa: E731
+    a, b, c = variant.multiples
+    return [(up(m, a), up(n, b), up(k, c)) for m, n, k in some]
 
 
 def _verify_one(
@@ -398,7 +401,8 @@ def _verify_one(
     layout = "tt" if variant.layout == "any" else variant.layout
     problem = f"M={m} N={n} K={k} {layout} alpha={alpha:g} beta={beta:g}"
     factor, result = numpy_type(variant.factors[-1]), numpy_type(_widest(variant.results, variant.compute))
-    pad = 3 if variant.predicated else 16  # 16 elements keep a leading dimension aligned
+    aligned = not variant.predicated or variant.vector_bytes != (0, 0)
+    pad = 16 if aligned else 3  # 16 elements keep a leading dimension aligned
 
     def draw(shape: tuple[int, int], exact: bool, dtype: Any) -> Array:
         values: Any = generator.integers(-8, 9, shape) if exact else generator.standard_normal(shape)

@@ -45,6 +45,8 @@ struct VariantOf<Family_, Row, T_, List<Layout_, Others...>> {
   static constexpr int width = sizeof(T);  // of an element
 };
 
+constexpr Form kAnyForm = static_cast<Form>(-1);
+
 // Of the first width every form is run, of every other width one.
 template <class V, class First, class... Chosen>
 constexpr bool is_wanted(List<First, Chosen...>) {
@@ -71,32 +73,33 @@ constexpr auto choose_of_types(Chosen chosen, List<T...>) {
   return (chosen + ... + VariantOf<Family, Row, T, typename Row::Layouts>{});
 }
 
-template <bool only_whole, class Family, class Chosen>
+template <Form first, class Family, class Chosen>
 constexpr auto choose_of_rows(Chosen chosen, List<>) {
   return chosen;
 }
-template <bool only_whole, class Family, class Chosen, class Row, class... Rows>
+template <Form first, class Family, class Chosen, class Row, class... Rows>
 constexpr auto choose_of_rows(Chosen chosen, List<Row, Rows...>) {
-  if constexpr (only_whole && Row::form != Form::whole) {
-    return choose_of_rows<only_whole, Family>(chosen, List<Rows...>{});
+  if constexpr (first != kAnyForm && Row::form != first) {
+    return choose_of_rows<first, Family>(chosen, List<Rows...>{});
   } else {
-    return choose_of_rows<only_whole, Family>(choose_of_types<Family, Row>(chosen, typename Row::Types{}),
-                                              List<Rows...>{});
+    return choose_of_rows<first, Family>(choose_of_types<Family, Row>(chosen, typename Row::Types{}), List<Rows...>{});
   }
 }
 
-template <bool only_whole, class Chosen>
+template <Form first, class Chosen>
 constexpr auto choose(Chosen chosen, List<>) {
   return chosen;
 }
-template <bool only_whole, class Chosen, class Variants, class... Others>
+template <Form first, class Chosen, class Variants, class... Others>
 constexpr auto choose(Chosen chosen, List<Variants, Others...>) {
-  return choose<only_whole>(choose_of_rows<only_whole, typename Variants::Family>(chosen, typename Variants::Rows{}),
-                            List<Others...>{});
+  return choose<first>(choose_of_rows<first, typename Variants::Family>(chosen, typename Variants::Rows{}),
+                       List<Others...>{});
 }
 
-// For whole tiles where there are such, because these have every wait.
-using Chosen = decltype(choose<false>(choose<true>(List<>{}, mutant::Lists{}), mutant::Lists{}));
+// In vectors or for whole tiles where there are such, because these have every wait.
+using InVectors = decltype(choose<Form::vectors>(List<>{}, mutant::Lists{}));
+using OrWhole = decltype(choose<Form::whole>(InVectors{}, mutant::Lists{}));
+using Chosen = decltype(choose<kAnyForm>(OrWhole{}, mutant::Lists{}));
 
 // A mode of an even extent as two.
 Modes halves(Mode const& mode) {
@@ -120,12 +123,14 @@ bool is_right(EmulatorOptions const& options, bool in_parts) {
   constexpr Major major_b = V::Layout::b;
   using Sum = typename Config::TC;
   constexpr bool predicated = V::form != Form::whole;
-  constexpr int more = Config::max_rows != kernels::kAnyExtent ? -2 : 2;
+  constexpr int vector = 16 / sizeof(T);
+  constexpr int more = Config::max_rows != kernels::kAnyExtent ? -2 : V::form == Form::vectors ? vector : 2;
   constexpr int m = cute::size<0>(typename Config::CtaTiler{}) + (predicated ? more : 0);
   constexpr int n = cute::size<1>(typename Config::CtaTiler{});
-  constexpr int vector = 16 / sizeof(T);
-  constexpr int k =
-      5 * cute::size<2>(typename Config::CtaTiler{}) + (predicated ? vector : 0);  // rows of whole vectors
+  // Rows of whole vectors. In vectors, as many tiles that the first stage is the last one to be filled with zeros: in
+  // the end everybody uses its place for something else.
+  constexpr int whole_tiles = V::form == Form::vectors ? Config::stages + 1 : 5;
+  constexpr int k = whole_tiles * cute::size<2>(typename Config::CtaTiler{}) + (predicated ? vector : 0);
 
   // Integers, so that a right result is exact, and different ones in every place.
   std::vector<int> a(m * k), b(n * k);

@@ -24,6 +24,8 @@ struct Epilogue {
   bool saturate;
   Activation activation;
   T scale;
+  bool along_n;  // neighbouring threads write D along n, not m
+  int run;       // elements of D that lie side by side in that direction, wherever it is written
   ModeMap<4> m;  // in C, D, bias and residual
   ModeMap<4> n;
   void* data[4];
@@ -38,8 +40,7 @@ struct EpilogueOf {
   Epilogue<T> const& e;
   void* data[4];
 
-  CUTE_DEVICE EpilogueOf(Epilogue<T> const& epilogue, Batch const& batch, unsigned product) : e(epilogue)
-  {
+  CUTE_DEVICE EpilogueOf(Epilogue<T> const& epilogue, Batch const& batch, unsigned product) : e(epilogue) {
     auto const offsets = batch.epilogue(batch.first + product);
     CUTE_UNROLL
     for (int i = 0; i < 4; ++i) {
@@ -48,15 +49,13 @@ struct EpilogueOf {
   }
 
   // Of a plain epilogue, which needs D alone: its product is at_d elements on.
-  CUTE_DEVICE EpilogueOf(Epilogue<T> const& epilogue, std::int64_t at_d) : e(epilogue), data{}
-  {
+  CUTE_DEVICE EpilogueOf(Epilogue<T> const& epilogue, std::int64_t at_d) : e(epilogue), data{} {
     data[kEpilogueD] = static_cast<char*>(e.data[kEpilogueD]) + at_d * bytes_of(e.type[kEpilogueD]);
   }
 
   // Writes the element of D for a sum, given where its row and its column are.
   CUTE_DEVICE void finish(T const& acc, typename ModeMap<4>::Offsets const& at_m,
-                          typename ModeMap<4>::Offsets const& at_n) const
-  {
+                          typename ModeMap<4>::Offsets const& at_n) const {
     auto const load = [&](int array) {
       return numeric::load_as<T>(data[array], e.type[array], at_m.in[array] + at_n.in[array]);
     };
@@ -71,31 +70,35 @@ struct EpilogueOf {
 };
 
 // A part of the CTA's tile on its way to D through shared memory, some columns at a time, so that neighbouring threads
-// write neighbouring rows. Each thread has one row, and every Threads / TileM-th column.
+// write neighbouring rows, or, if `along_n`, neighbouring columns.
 //
-// Requires: no thread still needs the shared memory, or will after a barrier; Threads is a multiple of TileM.
-template <class Acc, int TileM, int TileN, int Threads, int SharedBytes>
+// Requires: no thread still needs the shared memory, or will after a barrier.
+template <class Acc, int TileM, int TileN, int SharedBytes>
 struct SumsInShared {
   static constexpr int kPad = 16 / sizeof(Acc);  // so that the threads of a tensor core's tile write to different banks
-  static constexpr int kRoom = (SharedBytes - TileN * int(sizeof(std::int64_t))) / int((TileM + kPad) * sizeof(Acc));
-  static constexpr int kColumns = kRoom < TileN ? kRoom : TileN;
-  static constexpr int kStep = Threads / TileM;
-  static_assert(Threads % TileM == 0 && kColumns > 0);
+  static constexpr int kLines = cute::max(TileM, TileN);
+  static constexpr int kRoom = (SharedBytes - kLines * int(sizeof(std::int64_t))) / int(sizeof(Acc)) - TileM * kPad;
+  static constexpr int kColumns = cute::min(TileN, kRoom / (TileM + kPad) / 8 * 8);
+  static_assert(kColumns > 0);
 
-  std::int64_t* columns;  // (TileN), where each column of D is
-  Acc* sums;              // (TileM,kColumns)
+  std::int64_t* lines;  // where the columns of D are, or, along n, its rows
+  Acc* sums;            // (TileM,kColumns)
+  int row_stride;
+  int column_stride;
 
-  CUTE_DEVICE explicit SumsInShared(void* shared)
-      : columns(static_cast<std::int64_t*>(shared)), sums(reinterpret_cast<Acc*>(columns + TileN)) {}
+  CUTE_DEVICE SumsInShared(void* shared, bool along_n)
+      : lines(static_cast<std::int64_t*>(shared)),
+        sums(reinterpret_cast<Acc*>(lines + kLines)),
+        row_stride(along_n ? kColumns + kPad : 1),
+        column_stride(along_n ? 1 : TileM + kPad) {}
 
-  CUTE_DEVICE Acc& at(int row, int column) const { return sums[column * (TileM + kPad) + row]; }
+  CUTE_DEVICE Acc& at(int row, int column) const { return sums[row * row_stride + column * column_stride]; }
 
   // Calls write(first) for every chunk of columns, whose sums are in shared memory then. acc and coord are partitioned
   // alike; coord holds coordinates in the whole matrix, of which (first_m,first_n) is the tile's first.
   template <class Accumulators, class Coords, class Write>
   CUTE_DEVICE void for_each_chunk(Accumulators const& acc, Coords const& coord, int first_m, int first_n,
-                                  Write const& write) const
-  {
+                                  Write const& write) const {
     CUTE_NO_UNROLL
     for (int chunk = 0; chunk < TileN; chunk += kColumns) {
       __syncthreads();  // all threads have read what was here before
@@ -103,7 +106,7 @@ struct SumsInShared {
       CUTE_UNROLL
       for (int i = 0; i < cute::size(acc); ++i) {
         int const column = cute::get<1>(coord(i)) - first_n - chunk;
-        if (0 <= column && column < kColumns) {
+        if (kColumns == TileN || (0 <= column && column < kColumns)) {
           at(cute::get<0>(coord(i)) - first_m, column) = acc(i);
         }
       }
@@ -115,16 +118,147 @@ struct SumsInShared {
   }
 };
 
+// Elements that are read or written together.
+template <class T, int count>
+struct alignas(count * sizeof(T)) Neighbours {
+  T x[count];
+};
+
+// D = alpha * sum + beta * D for `count` neighbours.
+template <int count, class D, class T, class Acc>
+CUTE_DEVICE void update(Epilogue<T> const& e, Acc const* sums, D* d) {
+  constexpr int together = cute::min(count, int(16 / sizeof(Acc)));
+  auto& to = *reinterpret_cast<Neighbours<D, count>*>(d);
+  Neighbours<D, count> result;
+  if (e.reads_c) result = to;
+  CUTE_UNROLL
+  for (int i = 0; i < count; i += together) {
+    auto const some = *reinterpret_cast<Neighbours<Acc, together> const*>(sums + i);
+    CUTE_UNROLL
+    for (int j = 0; j < together; ++j) {
+      T const sum = numeric::convert<T>(some.x[j]);
+      D& x = result.x[i + j];
+      x = numeric::narrow<D>(
+          e.reads_c ? numeric::axpby<T>(e.alpha, sum, e.beta, numeric::convert<T>(x)) : e.alpha * sum, false);
+    }
+  }
+  to = result;
+}
+
+// Writes every element of the CTA's tile that lies inside shape by a plain epilogue. The tile is lines along m, one for
+// each column, or along n, one for each row; each thread writes e.run neighbours of a line at a time.
+template <int TileM, int TileN, int Threads, int SharedBytes, class T, class Accumulators, class Coords, class Origin,
+          class Shape>
+CUTE_DEVICE void store_plain(EpilogueOf<T> const& product, Accumulators const& acc, Coords const& coord,
+                             Origin const& origin, Shape const& shape, void* shared) {
+  using Sums = SumsInShared<typename Accumulators::value_type, TileM, TileN, SharedBytes>;
+  auto const& e = product.e;
+  Sums const tile(shared, e.along_n);
+  int const first_m = cute::get<0>(origin);
+  int const first_n = cute::get<1>(origin);
+  int const rows = cute::min(cute::get<0>(shape) - first_m, TileM);  // that exist
+  int const columns = cute::min(cute::get<1>(shape) - first_n, TileN);
+  auto const& of_lines = e.along_n ? e.m : e.n;
+  auto const& along = e.along_n ? e.n : e.m;
+  int const first_line = e.along_n ? first_m : first_n;
+
+  __syncthreads();  // no thread needs the shared memory any more
+
+  for (int i = threadIdx.x; i < (e.along_n ? rows : columns); i += Threads) {
+    tile.lines[i] = of_lines(first_line + i).in[kEpilogueD];
+  }
+
+  // Neighbours along a line for each thread, and the threads that share a line: a power of two.
+  static_assert(Sums::kLines <= Threads);
+  int const length = e.along_n ? Sums::kColumns : TileM;
+  int threads_along = Threads;
+  while (threads_along / 2 * e.run >= length) threads_along /= 2;
+  int const x = int(threadIdx.x) % threads_along * e.run;
+  int const thread_line = int(threadIdx.x) / threads_along;
+  int const step = Threads / threads_along;
+
+  tile.for_each_chunk(acc, coord, first_m, first_n, [&](int chunk) {
+    int const of_chunk = cute::min(columns - chunk, int(Sums::kColumns));
+    if (x >= (e.along_n ? of_chunk : rows)) return;
+    int const end = e.along_n ? rows : of_chunk;
+    std::int64_t const* const lines = tile.lines + (e.along_n ? 0 : chunk);
+    std::int64_t const offset = along((e.along_n ? first_n + chunk : first_m) + x).in[kEpilogueD];
+    int const line_stride = e.along_n ? tile.row_stride : tile.column_stride;
+    numeric::with_type<numeric::kWritableFrom<T>>(e.type[kEpilogueD], [&](auto const& sample) {
+      using D = std::decay_t<decltype(sample)>;
+      constexpr int most = cute::max(1, int(16 / sizeof(D)));
+      D* const d = static_cast<D*>(product.data[kEpilogueD]) + offset;
+      if (e.run == 1) {
+#ifdef __CUDACC__
+#pragma unroll 4
+#endif
+        for (int line = thread_line; line < end; line += step) {
+          update<1>(e, tile.sums + line * line_stride + x, d + lines[line]);
+        }
+      } else if constexpr (most > 1) {
+        CUTE_NO_UNROLL
+        for (int line = thread_line; line < end; line += step) {
+          update<most>(e, tile.sums + line * line_stride + x, d + lines[line]);
+        }
+      }
+    });
+  });
+}
+
+// The same without a way through shared memory: each thread writes neighbouring rows of its own. Requires: e.in_place,
+// along m, e.run is as many as fill 16 bytes; acc has as many neighbouring rows one after the other, as VectorMma gives
+// them.
+template <int TileM, int TileN, int Threads, class T, class Accumulators, class Coords, class Origin, class Shape>
+CUTE_DEVICE void store_rows(EpilogueOf<T> const& product, Accumulators const& acc, Coords const& coord,
+                            Origin const& origin, Shape const& shape, void* shared) {
+  constexpr int together = cute::max(1, int(16 / sizeof(T)));
+  auto const& e = product.e;
+  std::int64_t* const rows = static_cast<std::int64_t*>(shared);  // where they are in D
+  std::int64_t* const columns = rows + TileM;
+  int const first_m = cute::get<0>(origin);
+  int const first_n = cute::get<1>(origin);
+  int const left_m = cute::get<0>(shape) - first_m;
+  int const left_n = cute::get<1>(shape) - first_n;
+
+  __syncthreads();  // no thread needs the shared memory any more
+
+  for (int i = threadIdx.x; i < TileM + TileN; i += Threads) {
+    if (i < TileM) {
+      rows[i] = i < left_m ? e.m(first_m + i).in[kEpilogueD] : 0;
+    } else {
+      columns[i - TileM] = i - TileM < left_n ? e.n(first_n + i - TileM).in[kEpilogueD] : 0;
+    }
+  }
+
+  __syncthreads();  // where they are, found by all threads, becomes visible to all threads
+
+  T* const d = static_cast<T*>(product.data[kEpilogueD]);
+  CUTE_UNROLL
+  for (int i = 0; i < cute::size(acc); i += together) {
+    int const row = cute::get<0>(coord(i)) - first_m;
+    int const column = cute::get<1>(coord(i)) - first_n;
+    Neighbours<T, together> sums;
+    CUTE_UNROLL
+    for (int j = 0; j < together; ++j) sums.x[j] = acc(i + j);
+    if (row < left_m && column < left_n) {
+      update<together>(e, sums.x, d + rows[row] + columns[column]);
+    }
+  }
+}
+
 // Writes every element of the CTA's tile that lies inside shape, by the whole epilogue.
 template <int TileM, int TileN, int Threads, int SharedBytes, class T, class AccEngine, class AccLayout,
           class CoordEngine, class CoordLayout, class Origin, class Shape>
 CUTE_DEVICE void store_fused(EpilogueOf<T> const& product, cute::Tensor<AccEngine, AccLayout> const& acc,
                              cute::Tensor<CoordEngine, CoordLayout> const& coord, Origin const& origin,
-                             Shape const& shape, void* shared)
-{
-  using Sums = SumsInShared<typename AccEngine::value_type, TileM, TileN, Threads, SharedBytes>;
-  Sums const tile(shared);
+                             Shape const& shape, void* shared) {
   auto const& e = product.e;
+  if (e.is_plain) {
+    return store_plain<TileM, TileN, Threads, SharedBytes>(product, acc, coord, origin, shape, shared);
+  }
+  using Sums = SumsInShared<typename AccEngine::value_type, TileM, TileN, SharedBytes>;
+  static_assert(Threads % TileM == 0, "each thread has one row");
+  Sums const tile(shared, false);
   int const first_m = cute::get<0>(origin);
   int const first_n = cute::get<1>(origin);
   int const row = threadIdx.x % TileM;
@@ -133,47 +267,20 @@ CUTE_DEVICE void store_fused(EpilogueOf<T> const& product, cute::Tensor<AccEngin
   bool const row_exists = first_m + row < cute::get<0>(shape);
   auto const at_m = e.m(row_exists ? first_m + row : 0);
 
-  if (!e.is_plain) {
-    tile.for_each_chunk(acc, coord, first_m, first_n, [&](int chunk) {
-      CUTE_NO_UNROLL
-      for (int column = first_column; column < Sums::kColumns; column += Sums::kStep) {
-        if (row_exists && chunk + column < TileN && chunk + column < rest) {
-          product.finish(numeric::convert<T>(tile.at(row, column)), at_m, e.n(first_n + chunk + column));
-        }
-      }
-    });
-    return;
-  }
-
-  __syncthreads();  // no thread needs the shared memory any more
-
-  for (int i = threadIdx.x; i < TileN; i += Threads) {
-    tile.columns[i] = i < rest ? e.n(first_n + i).in[kEpilogueD] : 0;
-  }
   tile.for_each_chunk(acc, coord, first_m, first_n, [&](int chunk) {
-    if (!row_exists) return;
-    int const end = cute::min(cute::min(int(Sums::kColumns), TileN - chunk), rest - chunk);
-    numeric::with_type<numeric::kWritableFrom<T>>(e.type[kEpilogueD], [&](auto const& sample) {
-      using D = std::decay_t<decltype(sample)>;
-      D* const d = static_cast<D*>(product.data[kEpilogueD]) + at_m.in[kEpilogueD];
-#ifdef __CUDACC__
-#pragma unroll 4
-#endif
-      for (int column = first_column; column < end; column += Sums::kStep) {
-        D& element = d[tile.columns[chunk + column]];
-        T const sum = numeric::convert<T>(tile.at(row, column));
-        T const x = e.reads_c ? numeric::axpby<T>(e.alpha, sum, e.beta, numeric::convert<T>(element)) : e.alpha * sum;
-        element = numeric::narrow<D>(x, false);
+    CUTE_NO_UNROLL
+    for (int column = first_column; column < Sums::kColumns; column += Threads / TileM) {
+      if (row_exists && chunk + column < TileN && chunk + column < rest) {
+        product.finish(numeric::convert<T>(tile.at(row, column)), at_m, e.n(first_n + chunk + column));
       }
-    });
+    }
   });
 }
 
 // Writes every element of the tile in place. beta == 0 does not read C.
 template <class T, class AccEngine, class AccLayout, class DstEngine, class DstLayout>
 CUTE_DEVICE void store(T alpha, cute::Tensor<AccEngine, AccLayout> const& acc, T beta,
-                       cute::Tensor<DstEngine, DstLayout>& dst)
-{
+                       cute::Tensor<DstEngine, DstLayout>& dst) {
   CUTE_UNROLL
   for (int i = 0; i < cute::size(acc); ++i) {
     dst(i) = beta == T(0) ? alpha * acc(i) : numeric::axpby<T>(alpha, acc(i), beta, dst(i));
@@ -183,8 +290,7 @@ CUTE_DEVICE void store(T alpha, cute::Tensor<AccEngine, AccLayout> const& acc, T
 // The same in vectors as wide as the layout of dst allows, up to 16 bytes. Requires: dst is aligned to its vectors.
 template <class T, class AccEngine, class AccLayout, class DstEngine, class DstLayout>
 CUTE_DEVICE void store_vectors(T alpha, cute::Tensor<AccEngine, AccLayout> const& acc, T beta,
-                               cute::Tensor<DstEngine, DstLayout>& dst)
-{
+                               cute::Tensor<DstEngine, DstLayout>& dst) {
   auto result = cute::make_fragment_like(acc);
   if (beta != T(0)) {
     cute::copy_aligned(dst, result);
@@ -201,8 +307,7 @@ template <class T, class AccEngine, class AccLayout, class CoordEngine, class Co
           class DstLayout>
 CUTE_DEVICE void store_inside(T alpha, cute::Tensor<AccEngine, AccLayout> const& acc,
                               cute::Tensor<CoordEngine, CoordLayout> const& coord, Shape const& shape, T beta,
-                              cute::Tensor<DstEngine, DstLayout>& dst)
-{
+                              cute::Tensor<DstEngine, DstLayout>& dst) {
   CUTE_UNROLL
   for (int i = 0; i < cute::size(acc); ++i) {
     if (cute::elem_less(coord(i), shape)) {

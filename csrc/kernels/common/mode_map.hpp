@@ -90,6 +90,14 @@ struct NestedStride {
   }
 };
 
+// An operand that a kernel reads along `major`.
+template <Major major>
+struct RunStride : NestedStride {
+  Access access;
+
+  static RunStride of(OperandModes const& x) { return {NestedStride::of(x), access_along(x, major)}; }
+};
+
 // A pointer to elements of a run-time type, read as T.
 template <class T>
 struct ConvertingPointer {
@@ -108,17 +116,26 @@ struct ConvertingPointer {
   }
 };
 
-// Where the rows of a CTA's tiles of A and B are, and the steps of k of some tiles ahead, twice: in shared memory, in
-// elements.
-template <int tile_m, int tile_n, int tile_k>
-struct OffsetTablesOf {
-  static constexpr int chunk = 4 * tile_k;
-  std::int64_t rows_a[tile_m];
-  std::int64_t rows_b[tile_n];
-  std::int64_t steps_a[2][chunk];
-  std::int64_t steps_b[2][chunk];
+// Where the rows of a CTA's tile of an operand begin, and how far the steps of k are from there, of some tiles ahead:
+// in shared memory. Of neighbours that are copied together, `along_mn` rows or `along_k` steps, the first ones lie side
+// by side.
+template <int tile_mn_, int tile_k_, int along_mn, int along_k>
+struct OffsetTable {
+  static constexpr int tile_mn = tile_mn_;
+  static constexpr int tile_k = tile_k_;
+  static constexpr int chunk = cute::max(256, 4 * tile_k);  // steps that are found together
+  static constexpr int step = along_k;                      // of which each one of so many is found
+  char const* rows[tile_mn];                                // of row i at place(i)
+  std::int64_t steps[2 * chunk / step];  // in bytes, of step k at k % (2 * chunk) / step; two chunks in turn
+
+  CUTE_HOST_DEVICE static constexpr int place(int row) {
+    return row % along_mn * (tile_mn / along_mn) + row / along_mn;
+  }
 };
 
-struct NoOffsetTables {};
+struct NoOffsetTable {};
+
+// Where there are such tables, the parts of K are multiples of so many tiles, but for the last.
+inline constexpr int kTilesOfPart = 4;
 
 }  // namespace cute_py::kernels

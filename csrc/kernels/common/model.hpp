@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "kernels/common/operand_modes.hpp"
 #include "problem/decision.hpp"
 
 // How long a kernel takes that gives each tile of C to a CTA: waves of CTAs, each as long as its K, against the bytes
@@ -27,7 +28,16 @@ struct Speed {
   double tflops;       // of all multiprocessors, on a large problem; a complex multiply-add counts as one, not four
   double alone;        // of a multiprocessor's speed, what one CTA on it reaches
   double us_per_wave;  // what a CTA takes beside its K: the first tile's way in, the results' way out
+  double accesses_per_us = 0;  // of a multiprocessor: accesses to A and B, each as wide as they allow; 0: no limit
 };
+
+// Accesses of a CTA to A and B for one step of K.
+inline double accesses(Geometry const& g, Traits const& t) {
+  auto const of = [&](Role role, Major major, int rows) {
+    return static_cast<double>(rows) * bytes_of(g.type[role]) / access_along({g, role}, major).bytes;
+  };
+  return of(Role::a, t.major_a, t.tile[0]) + of(Role::b, t.major_b, t.tile[1]);
+}
 
 inline double ceil_div(double a, double b) { return std::ceil(a / b); }
 
@@ -99,7 +109,10 @@ inline Estimate tiled(Geometry const& g, Extents const& x, Traits const& t, Devi
   double const scale = static_cast<double>(device.clock_mhz) / kClockMhz;
   double const rate = speed.tflops * 1e6 / kMultiprocessors * scale;  // flops of a multiprocessor in a microsecond
   double const k_tiles = static_cast<double>(tiles(std::max<std::int64_t>(x.k, 1), t.tile[2]));
-  double const flops = 2.0 * t.tile[0] * t.tile[1] * t.tile[2] * k_tiles;  // of a CTA
+  double math = 2.0 * t.tile[0] * t.tile[1] * t.tile[2] * k_tiles / rate;  // of a CTA that has a multiprocessor's speed
+  if (speed.accesses_per_us > 0 && g.multiplies) {
+    math = std::max(math, accesses(g, t) * t.tile[2] * k_tiles / (speed.accesses_per_us * scale));
+  }
   auto const count = static_cast<double>(ctas(x, t));
   double const at_once = slots(t, device);
   double const resident = t.ctas_per_multiprocessor;
@@ -107,11 +120,11 @@ inline Estimate tiled(Geometry const& g, Extents const& x, Traits const& t, Devi
   // Whole waves, and then a last one, in which a multiprocessor may have fewer CTAs.
   double const waves = std::floor(count / at_once);
   double const rest = count - waves * at_once;
-  double us = waves * (resident * flops / rate + speed.us_per_wave);
+  double us = waves * (resident * math + speed.us_per_wave);
   if (rest > 0) {
     double const share = ceil_div(rest, device.multiprocessors);
     double const efficiency = resident > 1 ? speed.alone + (1 - speed.alone) * (share - 1) / (resident - 1) : 1;
-    us += share * flops / (rate * efficiency) + speed.us_per_wave;
+    us += share * math / efficiency + speed.us_per_wave;
   }
 
   double const wasted_a = waste_of_factor(g, Role::a, t.major_a, reads_any_major);

@@ -20,6 +20,7 @@ enum class Form {
   whole,       // whole tiles, unit strides, aligned; one mode in each group
   predicated,  // any extents and strides; one mode in each group
   nested,      // any extents, strides and modes
+  vectors,     // the same, but along an operand's major the elements of each vector lie side by side, aligned to it
   gett,        // any extents and strides; two modes in M, as a nested CuTe shape, and one in N and in K
 };
 
@@ -99,6 +100,15 @@ using NarrowMma = decltype(cute::make_tiled_mma(
     cute::Tile<cute::Layout<cute::Shape<cute::_32, cute::_4>, cute::Stride<cute::_4, cute::_1>>,
                cute::Layout<cute::Shape<cute::_8, cute::_4>, cute::Stride<cute::_4, cute::_1>>, cute::_1>{}));
 
+// The same for a tile of 64x64: 16x8 threads, 4x8 results each.
+template <class T>
+using SmallMma = decltype(cute::make_tiled_mma(
+    cute::UniversalFMA<T, T, T>{},
+    cute::Layout<cute::Shape<cute::Shape<cute::_8, cute::_2>, cute::Shape<cute::_4, cute::_2>, cute::_1>,
+                 cute::Stride<cute::Stride<cute::_1, cute::_32>, cute::Stride<cute::_8, cute::_64>, cute::_0>>{},
+    cute::Tile<cute::Layout<cute::Shape<cute::_16, cute::_4>, cute::Stride<cute::_4, cute::_1>>,
+               cute::Layout<cute::Shape<cute::_8, cute::_4>, cute::Stride<cute::_4, cute::_1>>, cute::_1>{}));
+
 // Strides of an operand in global memory. A kernel for whole tiles knows which one is 1; a predicated one takes any, so
 // both are run-time values. Strides are 64-bit: an operand may span more than 2^31 elements.
 template <Major major, Form form>
@@ -120,6 +130,8 @@ template <Major major>
 struct GmemStride<major, Form::nested> {
   using type = NestedStride;
 };
+template <Major major>
+struct GmemStride<major, Form::vectors> : GmemStride<major, Form::nested> {};
 
 // Of A and C of the tutorial's GETT: the strides of M's two modes, and one more. B has the usual two.
 using GettStride = cute::Stride<cute::Stride<std::int64_t, std::int64_t>, std::int64_t>;
@@ -134,7 +146,7 @@ struct OperandTypes {
   using TE = numeric::EpilogueType<T>;  // what the epilogue computes in
 
   static constexpr bool predicated = form != Form::whole;
-  static constexpr bool nested = form == Form::nested;
+  static constexpr bool nested = form == Form::nested || form == Form::vectors;
   static constexpr bool converting = nested && converts;
 
   using PointerA = cute::conditional_t<converting, ConvertingPointer<T>, T const*>;
@@ -143,7 +155,7 @@ struct OperandTypes {
   using StrideB = typename GmemStride<major_b, form>::type;
   using StrideC =
       cute::conditional_t<form == Form::gett, GettStride,
-                          typename GmemStride<Major::mn, form == Form::nested ? Form::predicated : form>::type>;
+                          typename GmemStride<Major::mn, form == Form::whole ? Form::whole : Form::predicated>::type>;
   using ProblemShape = cute::conditional_t<form == Form::gett, cute::Shape<cute::Shape<int, int>, int, int>,
                                            cute::Shape<int, int, int>>;  // (M,N,K)
 

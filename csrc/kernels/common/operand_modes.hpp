@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "problem/access.hpp"
 #include "problem/entry.hpp"
 
 // How the operands of a geometry lie in memory, as far as a kernel asks.
@@ -33,6 +34,10 @@ inline bool lies_in_vectors(OperandModes const& x, Major major) {
     }
   });
   return in_vectors;
+}
+
+inline Access access_along(OperandModes const& x, Major major) {
+  return access_along(x.geometry, x.role, major == Major::mn ? x.mn() : x.k());
 }
 
 inline std::int64_t shortest_stride(Modes const& modes, Role role) {

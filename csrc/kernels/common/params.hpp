@@ -85,6 +85,15 @@ Epilogue<typename Config::TE> typed_epilogue(Geometry const& g) {
   e.has_residual = g.has_residual;
   e.saturate = g.saturate;
   e.activation = g.activation;
+  OperandModes const d{g, Role::d};
+  auto const in_vectors = [&](Major major, Modes const& modes) {
+    auto const access = access_along(d, major);
+    return access.whole && access.bytes == 16 && modes.size() * bytes_of(d.type()) % 16 == 0;
+  };
+  bool const along_m = in_vectors(Major::mn, g.m);
+  bool const along_n = in_vectors(Major::k, g.n);
+  e.along_n = along_m == along_n ? shortest_stride(g.n, Role::d) < shortest_stride(g.m, Role::d) : along_n;
+  e.run = along_m || along_n ? 16 / bytes_of(d.type()) : 1;
   e.m = ModeMap<4>(g.m, kEpilogueRoles);
   e.n = ModeMap<4>(g.n, kEpilogueRoles);
   for (int i = 0; i < 4; ++i) e.type[i] = g.has(kEpilogueRoles[i]) ? g.type[kEpilogueRoles[i]] : DType::f32;
@@ -181,12 +190,11 @@ struct GemmParams {
   }
 };
 
-// A part of K may begin with any tile, but with tables of offsets only where a chunk of them does.
+// A part of K may begin with any tile, but with tables of offsets only with every fourth: see GatheredOperands.
 template <class Config, class = void>
-inline constexpr int kTilesOfChunk = 1;
+inline constexpr int kPartTiles = 1;
 template <class Config>
-inline constexpr int kTilesOfChunk<Config, std::void_t<decltype(Config::OffsetTables::chunk)>> =
-    Config::OffsetTables::chunk / cute::size<2>(typename Config::CtaTiler{});
+inline constexpr int kPartTiles<Config, std::void_t<decltype(Config::OffsetsA::chunk)>> = kTilesOfPart;
 
 // The sums of a thread, where the threads share out the tile of C.
 template <class Config>
@@ -197,7 +205,7 @@ inline constexpr int kSumsOfThread =
 template <class Config, int sums = kSumsOfThread<Config>>
 struct PartedParams : GemmParams<Config> {
   static constexpr int part_values = sums;
-  static constexpr int part_tiles = kTilesOfChunk<Config>;
+  static constexpr int part_tiles = kPartTiles<Config>;
 
   Parts parts;
   std::int64_t counter_bytes = 0;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstddef>
-#include <initializer_list>
+#include <type_traits>
 
 #include <cute/tensor.hpp>
 
@@ -66,18 +66,21 @@ using Types = List<T...>;
 template <class... L>
 using Layouts = List<L...>;
 
-// How a row's variants are called: <kernel>_<before>_<layout>_<type>_<after>.
+// How a row's variants are called: <kernel>_<before>_<layout>_<type>_<tile>_<after>.
 struct Named {
   static constexpr char const* before = "";
   static constexpr char const* after = "";
   static constexpr bool by_layout = true;
+  static constexpr bool by_tile = false;
+};
+struct NamedByTile : Named {
+  static constexpr bool by_tile = true;
 };
 struct NamedPredicated : Named {
   static constexpr char const* after = "predicated";
 };
 struct NamedNested : Named {
   static constexpr char const* before = "nested";
-  static constexpr bool by_layout = false;
 };
 
 // Variants of one Config: for each type and each layout one, in the builds of `sets_`.
@@ -96,19 +99,42 @@ struct Row {
 // A name, put together by the compiler.
 struct Name {
   char text[48] = {};
+  int length = 0;
 
-  constexpr Name(std::initializer_list<char const*> parts) {
-    std::size_t length = 0;
-    for (char const* part : parts) {
-      if (length != 0 && *part != '\0') text[length++] = '_';
-      for (; *part != '\0'; ++part) text[length++] = *part;
-    }
+  constexpr Name& append(char const* part) {
+    if (length != 0 && *part != '\0') text[length++] = '_';
+    for (; *part != '\0'; ++part) text[length++] = *part;
+    return *this;
+  }
+
+  // _<m>x<n>
+  constexpr Name& append_tile(int m, int n) {
+    text[length++] = '_';
+    append_number(m);
+    text[length++] = 'x';
+    append_number(n);
+    return *this;
+  }
+
+ private:
+  constexpr void append_number(int x) {
+    if (x >= 10) append_number(x / 10);
+    text[length++] = static_cast<char>('0' + x % 10);
   }
 };
 
 template <class Family, class Row, class T, class Layout>
-inline constexpr Name kNameOf{Family::name, Row::Naming::before, Row::Naming::by_layout ? Layout::letters : "",
-                              numeric::kLettersOf<T>, Row::Naming::after};
+constexpr Name name_of() {
+  using Naming = typename Row::Naming;
+  using Tiler = typename Row::template Config<T, Layout>::CtaTiler;
+  Name name;
+  name.append(Family::name).append(Naming::before).append(Naming::by_layout ? Layout::letters : "");
+  name.append(numeric::kLettersOf<T>);
+  if (Naming::by_tile) name.append_tile(cute::size<0>(Tiler{}), cute::size<1>(Tiler{}));
+  return name.append(Naming::after);
+}
+template <class Family, class Row, class T, class Layout>
+inline constexpr Name kNameOf = name_of<Family, Row, T, Layout>();
 
 // What the products of a Config are formed and summed in.
 template <class Config>
@@ -120,6 +146,12 @@ constexpr Compute compute_of() {
   }
   return {};
 }
+
+// May a Config ask for vectors?
+template <class Config, class = void>
+inline constexpr bool kReadsVectors = false;
+template <class Config>
+inline constexpr bool kReadsVectors<Config, std::void_t<decltype(Config::vector_bytes_a)>> = true;
 
 template <class Family, class Config, class Layout>
 constexpr Traits traits_of(char const* name, Target target) {
@@ -154,6 +186,10 @@ constexpr Traits traits_of(char const* name, Target target) {
   t.conjugates = !numeric::kIsComplex<T> || Config::converting;
   t.major_a = Layout::a;
   t.major_b = Layout::b;
+  if constexpr (kReadsVectors<Config>) {
+    t.vector_bytes_a = Config::vector_bytes_a;
+    t.vector_bytes_b = Config::vector_bytes_b;
+  }
   t.alignment_bytes = Config::alignment_bytes;
   t.element_alignment = Config::converting ? 1 : static_cast<int>(sizeof(typename Config::TA));
   t.compute_capability = Config::compute_capability;

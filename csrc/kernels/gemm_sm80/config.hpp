@@ -4,64 +4,74 @@
 
 namespace cute_py::kernels {
 
-// What a tensor core multiplies: the instruction, what it sums in, and the tile that suits it.
+// What a tensor core multiplies: the instruction, what it sums in, and how many of its columns a warp takes at least,
+// so that it reads B in whole vectors.
 template <class T>
 struct TensorOp;
 
 template <>
 struct TensorOp<cutlass::half_t> {
-  using Atom = cute::MMA_Atom<cute::SM80_16x8x16_F32F16F16F32_TN>;
+  using Instruction = cute::SM80_16x8x16_F32F16F16F32_TN;
   using Accumulator = float;
-  using CtaTiler = cute::Shape<cute::_128, cute::_256, cute::_64>;
-  using Warps = cute::Shape<cute::_2, cute::_4, cute::_1>;
-  using MmaTile = cute::Tile<cute::_32, cute::_64, cute::_16>;
-  static constexpr int stages = 3;
+  static constexpr int columns = 16;
   static constexpr int compute_capability = 80;
 };
 
 template <>
 struct TensorOp<cutlass::bfloat16_t> : TensorOp<cutlass::half_t> {
-  using Atom = cute::MMA_Atom<cute::SM80_16x8x16_F32BF16BF16F32_TN>;
+  using Instruction = cute::SM80_16x8x16_F32BF16BF16F32_TN;
 };
 
 template <>
-struct TensorOp<cutlass::tfloat32_t> {
-  using Atom = cute::MMA_Atom<cute::SM80_16x8x8_F32TF32TF32F32_TN>;
-  using Accumulator = float;
-  using CtaTiler = cute::Shape<cute::_128, cute::_256, cute::_32>;
-  using Warps = cute::Shape<cute::_2, cute::_4, cute::_1>;
-  using MmaTile = cute::Tile<cute::_32, cute::_64, cute::_8>;
-  static constexpr int stages = 3;
-  static constexpr int compute_capability = 80;
+struct TensorOp<cutlass::tfloat32_t> : TensorOp<cutlass::half_t> {
+  using Instruction = cute::SM80_16x8x8_F32TF32TF32F32_TN;
+};
+
+template <>
+struct TensorOp<std::int8_t> : TensorOp<cutlass::half_t> {
+  using Instruction = cute::SM80_16x8x32_S32S8S8S32_TN;
+  using Accumulator = std::int32_t;
 };
 
 template <>
 struct TensorOp<double> {
-  using Atom = cute::MMA_Atom<cute::SM80_8x8x4_F64F64F64F64_TN>;
+  using Instruction = cute::SM80_8x8x4_F64F64F64F64_TN;
   using Accumulator = double;
-  using CtaTiler = cute::Shape<cute::_128, cute::_128, cute::_16>;
-  using Warps = cute::Shape<cute::_4, cute::_2, cute::_1>;
-  using MmaTile = cute::Tile<cute::_32, cute::_16, cute::_4>;
-  static constexpr int stages = 3;
+  static constexpr int columns = 8;
   static constexpr int compute_capability = 80;
 };
 
 // The doubles of SM90's tensor cores are twice as fast as those that SM80 has, too.
 struct TensorOpSm90Double : TensorOp<double> {
-  using Atom = cute::MMA_Atom<cute::SM90_16x8x8_F64F64F64F64_TN>;
-  using MmaTile = cute::Tile<cute::_64, cute::_16, cute::_8>;
+  using Instruction = cute::SM90_16x8x8_F64F64F64F64_TN;
   static constexpr int compute_capability = 90;
 };
 
-template <>
-struct TensorOp<std::int8_t> {
-  using Atom = cute::MMA_Atom<cute::SM80_16x8x32_S32S8S8S32_TN>;
-  using Accumulator = std::int32_t;
-  using CtaTiler = cute::Shape<cute::_128, cute::_256, cute::_128>;
+// Tiles of C, what one step of the main loop takes of K, in bytes, and how warps share a tile.
+struct TensorTile128x256 {
+  using M = cute::_128;
+  using N = cute::_256;
   using Warps = cute::Shape<cute::_2, cute::_4, cute::_1>;
-  using MmaTile = cute::Tile<cute::_32, cute::_64, cute::_32>;
+  static constexpr int bytes_k = 128;
   static constexpr int stages = 3;
-  static constexpr int compute_capability = 80;
+  static constexpr int ctas = 1;
+};
+struct TensorTile128x128 : TensorTile128x256 {
+  using N = cute::_128;
+  using Warps = cute::Shape<cute::_2, cute::_2, cute::_1>;
+  static constexpr int ctas = 2;
+};
+struct TensorTile64x64 {
+  using M = cute::_64;
+  using N = cute::_64;
+  using Warps = cute::Shape<cute::_2, cute::_2, cute::_1>;
+  static constexpr int bytes_k = 128;
+  static constexpr int stages = 4;
+  static constexpr int ctas = 3;
+};
+struct TensorTileDouble128x128 : TensorTile128x128 {
+  using Warps = cute::Shape<cute::_4, cute::_2, cute::_1>;
+  static constexpr int ctas = 1;
 };
 
 constexpr int log2_of(int x) { return x <= 1 ? 0 : 1 + log2_of(x / 2); }
@@ -111,25 +121,17 @@ struct TensorOpSmem<double, Major::mn, TileK> {
   using Read = cute::Copy_Atom<cute::UniversalCopy<double>, double>;
 };
 
-// An element, or zero where there is none.
-template <class T>
-struct CopyOrZero {
-  CUTE_HOST_DEVICE static void copy(T const& source, T& destination, bool exists) {
-    destination = exists ? source : T(0);
-  }
-};
-
-// 256 threads in 8 warps; stages of shared memory filled by cp.async in 16-byte vectors, or, for any modes and
-// alignment, element by element through registers, always k-major.
-template <class T, Major major_a, Major major_b, Form form, class Op = TensorOp<T>>
+// Warps that share a tile of C; stages of shared memory filled by cp.async, in vectors of 16 bytes or, Form::nested, in
+// the widest accesses that the operands' strides allow.
+template <class T, Major major_a, Major major_b, Form form, class Tile, class Op = TensorOp<T>>
 struct GemmSm80 {
   using TA = T;
   using TB = T;
   using TC = typename Op::Accumulator;
   using TE = numeric::EpilogueType<TC>;
 
-  static constexpr bool predicated = form != Form::whole;
-  static constexpr bool nested = form == Form::nested;
+  static constexpr bool predicated = true;
+  static constexpr bool nested = true;
   static constexpr bool converting = false;
   static constexpr int max_rows = kAnyExtent;
   static constexpr int max_columns = kAnyExtent;
@@ -138,45 +140,50 @@ struct GemmSm80 {
 
   using PointerA = T const*;
   using PointerB = T const*;
-  using StrideA = typename GmemStride<major_a, form>::type;
-  using StrideB = typename GmemStride<major_b, form>::type;
+  static constexpr Major along_a = major_a;  // of its vectors
+  static constexpr Major along_b = major_b;
+  using StrideA = RunStride<major_a>;
+  using StrideB = RunStride<major_b>;
   using StrideC = cute::Stride<std::int64_t, std::int64_t>;
 
-  using CtaTiler = typename Op::CtaTiler;  // (BLK_M,BLK_N,BLK_K)
-  static constexpr int tile_k = cute::size<2>(CtaTiler{});
+  static constexpr int tile_k = Tile::bytes_k / static_cast<int>(sizeof(T));
+  using BlkM = typename Tile::M;
+  using BlkN = typename Tile::N;
+  using BlkK = cute::Int<tile_k>;
+  using CtaTiler = cute::Shape<BlkM, BlkN, BlkK>;  // (BLK_M,BLK_N,BLK_K)
 
-  using TiledMma =
-      decltype(cute::make_tiled_mma(typename Op::Atom{}, cute::Layout<typename Op::Warps>{}, typename Op::MmaTile{}));
+  using Atom = cute::MMA_Atom<typename Op::Instruction>;
+  using Warps = typename Tile::Warps;
+  using AtomShape = typename Atom::Shape_MNK;
+  static constexpr int mma_m = decltype(cute::size<0>(Warps{}) * cute::size<0>(AtomShape{}))::value;
+  static constexpr int mma_n = decltype(cute::size<1>(Warps{}))::value * Op::columns;
+  using MmaTile = cute::Tile<cute::Int<mma_m>, cute::Int<mma_n>, cute::tuple_element_t<2, AtomShape>>;
+  using TiledMma = decltype(cute::make_tiled_mma(Atom{}, cute::Layout<Warps>{}, MmaTile{}));
   static constexpr int threads = decltype(cute::size(TiledMma{}))::value;
-  static constexpr int stages = Op::stages;
+  static constexpr int stages = Tile::stages;
 
-  // 16 bytes for each thread along the unit stride, or one element.
-  using VectorAtom = cute::Copy_Atom<cute::SM80_CP_ASYNC_CACHEGLOBAL<cute::uint128_t>, T>;
-  using ElementAtom = cute::Copy_Atom<cute::UniversalCopy<T>, T>;
-  static constexpr int vector = 16 / sizeof(T);
+  // Each thread moves 16 bytes along the operand's unit stride.
+  using VectorAtom = cute::Copy_Atom<cute::SM80_CP_ASYNC_CACHEGLOBAL_ZFILL<cute::uint128_t>, T>;
+  static constexpr int vector = 16 / static_cast<int>(sizeof(T));
   template <Major major, class BLK_MN>
   static constexpr auto gmem_copy() {
-    if constexpr (nested) {
-      return ElementCopy<Major::k, ElementAtom>{};
-    } else if constexpr (major == Major::k) {
-      constexpr int along = tile_k / vector;
+    constexpr int lines = major == Major::k ? BLK_MN::value : tile_k;  // of the tile, each along its unit stride
+    constexpr int length = major == Major::k ? tile_k : BLK_MN::value;
+    constexpr int along = cute::max(8, threads / lines);  // threads that share a line: at least 128 bytes of it
+    static_assert(length % (along * vector) == 0 && lines % (threads / along) == 0);
+    if constexpr (major == Major::k) {
       return cute::make_tiled_copy(VectorAtom{},
                                    cute::Layout<cute::Shape<cute::Int<threads / along>, cute::Int<along>>,
                                                 cute::Stride<cute::Int<along>, cute::_1>>{},
                                    cute::Layout<cute::Shape<cute::_1, cute::Int<vector>>>{});
     } else {
-      constexpr int along = cute::min(BLK_MN::value / vector, threads / 8);
       return cute::make_tiled_copy(VectorAtom{},
                                    cute::Layout<cute::Shape<cute::Int<along>, cute::Int<threads / along>>>{},
                                    cute::Layout<cute::Shape<cute::Int<vector>, cute::_1>>{});
     }
   }
-  using BlkM = cute::tuple_element_t<0, CtaTiler>;
-  using BlkN = cute::tuple_element_t<1, CtaTiler>;
-  using BlkK = cute::tuple_element_t<2, CtaTiler>;
   using TiledCopyA = decltype(gmem_copy<major_a, BlkM>());
   using TiledCopyB = decltype(gmem_copy<major_b, BlkN>());
-  using ZeroFill = CopyOrZero<T>;
 
   using SmemA = TensorOpSmem<T, major_a, tile_k>;
   using SmemB = TensorOpSmem<T, major_b, tile_k>;
@@ -187,21 +194,39 @@ struct GemmSm80 {
   using ReadA = typename SmemA::Read;
   using ReadB = typename SmemB::Read;
 
-  using OffsetTables =
-      cute::conditional_t<nested, OffsetTablesOf<BlkM::value, BlkN::value, BlkK::value>, NoOffsetTables>;
+  static constexpr bool in_vectors = form == Form::vectors;
+  static constexpr int vector_bytes_a = in_vectors ? 16 : 0;  // that have to lie side by side
+  static constexpr int vector_bytes_b = vector_bytes_a;
+  template <Major major, class BLK_MN>
+  using Offsets =
+      OffsetTable<BLK_MN::value, tile_k, major == Major::mn ? vector : 1, in_vectors && major == Major::k ? vector : 1>;
+  using OffsetsA = Offsets<major_a, BlkM>;
+  using OffsetsB = Offsets<major_b, BlkN>;
   struct SharedStorage {
     alignas(128) T a[cute::cosize_v<SmemLayoutA>];
     alignas(128) T b[cute::cosize_v<SmemLayoutB>];
-    OffsetTables offsets;
+    OffsetsA offsets_a;
+    OffsetsB offsets_b;
   };
 
   static constexpr int compute_capability = Op::compute_capability;
-  static constexpr int ctas_per_multiprocessor = 1;
-  static constexpr int alignment_bytes = form == Form::whole ? 16 : sizeof(T);
+  static constexpr int ctas_per_multiprocessor = Tile::ctas;
+  static constexpr int alignment_bytes = sizeof(T);
 };
 
-// Doubles on SM90.
 template <class T, Major major_a, Major major_b, Form form>
-using GemmSm80OnSm90 = GemmSm80<T, major_a, major_b, form, TensorOpSm90Double>;
+using GemmSm80_128x256 = GemmSm80<T, major_a, major_b, form, TensorTile128x256>;
+template <class T, Major major_a, Major major_b, Form form>
+using GemmSm80_128x128 = GemmSm80<T, major_a, major_b, form, TensorTile128x128>;
+template <class T, Major major_a, Major major_b, Form form>
+using GemmSm80_64x64 = GemmSm80<T, major_a, major_b, form, TensorTile64x64>;
+
+// Doubles, and on SM90.
+template <class T, Major major_a, Major major_b, Form form>
+using GemmSm80Double128x128 = GemmSm80<T, major_a, major_b, form, TensorTileDouble128x128>;
+template <class T, Major major_a, Major major_b, Form form>
+using GemmSm90Double128x128 = GemmSm80<T, major_a, major_b, form, TensorTileDouble128x128, TensorOpSm90Double>;
+template <class T, Major major_a, Major major_b, Form form>
+using GemmSm90Double64x64 = GemmSm80<T, major_a, major_b, form, TensorTile64x64, TensorOpSm90Double>;
 
 }  // namespace cute_py::kernels

@@ -2,8 +2,7 @@
 //
 // After:     sgemm_sm80, with tensor cores in the place of scalar multiply-adds: cp.async fills swizzled stages of shared
 //            memory, ldmatrix brings fragments to registers one k-block ahead of mma.sync
-// Requires:  any M, N, K >= 0. Not nested: extents are multiples of the tile, unit strides as in the Config, 16-byte
-//            aligned pointers and strides
+// Requires:  any M, N, K >= 0, any modes
 // Numerics:  products exact (of tfloat32: of factors rounded to nearest, ties away), summed by the tensor core in the
 //            Config's TC, groups of k ascending; bitwise repeatable
 // Smem:      Config::stages tiles of A and of B, dynamic
@@ -13,7 +12,7 @@
 #include <cute/tensor.hpp>
 
 #include "kernels/common/epilogue.cuh"
-#include "kernels/common/modes.cuh"
+#include "kernels/common/gather.cuh"
 #include "kernels/common/namespace.hpp"
 #include "kernels/common/parts.cuh"
 #include "kernels/common/predication.cuh"
@@ -55,19 +54,10 @@ void gemm_sm80(ProblemShape shape_MNK,
   auto const part = parts(blockIdx.z, ceil_div(size<2>(shape_MNK), size<2>(cta_tiler)));
   auto const to = batch.operands(batch.first + part.l);                                                // A, B, C
 
-  // Full and tiled tensors
-  auto shape_MK = select<0,2>(shape_MNK);
-  auto shape_NK = select<1,2>(shape_MNK);
+  // The tile of C
   auto shape_MN = select<0,1>(shape_MNK);
 
-  Tensor mA = operand_or_coordinates(A + to.in[0], shape_MK, dA);                                       // (M,K)
-  Tensor mB = operand_or_coordinates(B + to.in[1], shape_NK, dB);                                       // (N,K)
-
   auto cta_coord = make_coord(blockIdx.x, blockIdx.y, _);                                               // (m,n,k)
-  Tensor gA = local_tile(mA, cta_tiler, cta_coord, Step<_1, X,_1>{});                                   // (BLK_M,BLK_K,k)
-  Tensor gB = local_tile(mB, cta_tiler, cta_coord, Step< X,_1,_1>{});                                   // (BLK_N,BLK_K,k)
-
-  // The coordinate of each element of the tile of C
   Tensor cC = local_tile(make_identity_tensor(shape_MN), cta_tiler, cta_coord, Step<_1,_1, X>{});       // (BLK_M,BLK_N)
 
   // Shared memory
@@ -76,31 +66,14 @@ void gemm_sm80(ProblemShape shape_MNK,
   Tensor sA = make_tensor(make_smem_ptr(shared.a), sA_layout);                                          // (BLK_M,BLK_K,PIPE)
   Tensor sB = make_tensor(make_smem_ptr(shared.b), sB_layout);                                          // (BLK_N,BLK_K,PIPE)
 
-  // Partition the copies: gmem -> smem
-  ThrCopy thr_copy_a = copy_a.get_slice(copying_thread<Config::threads>(dA, threadIdx.x));
-  Tensor tAgA = thr_copy_a.partition_S(gA);                                                             // (CPY,CPY_M,CPY_K,k)
-  Tensor tAsA = thr_copy_a.partition_D(sA);                                                             // (CPY,CPY_M,CPY_K,PIPE)
-
-  ThrCopy thr_copy_b = copy_b.get_slice(copying_thread<Config::threads>(dB, threadIdx.x));
-  Tensor tBgB = thr_copy_b.partition_S(gB);                                                             // (CPY,CPY_N,CPY_K,k)
-  Tensor tBsB = thr_copy_b.partition_D(sB);                                                             // (CPY,CPY_N,CPY_K,PIPE)
-
-  CUTE_STATIC_ASSERT_V(size<1>(tAgA) == size<1>(tAsA));                                                 // CPY_M
-  CUTE_STATIC_ASSERT_V(size<2>(tAgA) == size<2>(tAsA));                                                 // CPY_K
-  CUTE_STATIC_ASSERT_V(size<1>(tBgB) == size<1>(tBsB));                                                 // CPY_N
-  CUTE_STATIC_ASSERT_V(size<2>(tBgB) == size<2>(tBsB));                                                 // CPY_K
+  // Partition the copies: gmem -> smem. Where the elements of A and B are, GatheredOperands finds
+  Tensor tAsA = copy_a.get_slice(threadIdx.x).partition_D(sA);                                          // (CPY,CPY_M,CPY_K,PIPE)
+  Tensor tBsB = copy_b.get_slice(threadIdx.x).partition_D(sB);                                          // (CPY,CPY_N,CPY_K,PIPE)
+  auto operands = gathered_operands<Config>(shared, dA, dB, cC(0,0), shape_MNK);
 
   auto load_tile = [&](int k_tile, int pipe) {                                                          // gmem -> smem, asynchronous
-    if constexpr (Config::nested) {
-      using ZeroFill = typename Config::ZeroFill;
-      auto const rows_a = gathered_rows(shared.offsets.rows_a, tAgA(0,_,_,0), get<0>(gA(0,0,0)));
-      auto const rows_b = gathered_rows(shared.offsets.rows_b, tBgB(0,_,_,0), get<0>(gB(0,0,0)));
-      rows_a.template copy<ZeroFill>(A + to.in[0], shared.offsets.steps_a, tAgA(0,_,_,k_tile), tAsA(0,_,_,pipe));
-      rows_b.template copy<ZeroFill>(B + to.in[1], shared.offsets.steps_b, tBgB(0,_,_,k_tile), tBsB(0,_,_,pipe));
-    } else {
-      copy(copy_a, tAgA(_,_,_,k_tile), tAsA(_,_,_,pipe));
-      copy(copy_b, tBgB(_,_,_,k_tile), tBsB(_,_,_,pipe));
-    }
+    operands.copy_a(k_tile, k_tile < part.end, tAsA(_,_,_,pipe));
+    operands.copy_b(k_tile, k_tile < part.end, tBsB(_,_,_,pipe));
   };
 
   // Partition the math and its accumulators
@@ -132,13 +105,12 @@ void gemm_sm80(ProblemShape shape_MNK,
 
   clear(tCrC);
 
-  // Of operands of any modes, the offsets of rows and of the first steps of k
-  if constexpr (Config::nested) {
-    OffsetWriter<Config>{shared.offsets, dA, dB, size<1>(shape_MK)}.begin(get<0>(gA(0,0,0)), size<0>(shape_MK),
-                                                                          get<0>(gB(0,0,0)), size<0>(shape_NK), part.begin);
+  // Where the rows and the first steps of k are
+  operands.begin(A + to.in[0], B + to.in[1], part.begin);
 
-    __syncthreads();  // the offsets, found by all threads, become visible to all threads
-  }
+  __syncthreads();  // the offsets, found by all threads, become visible to all threads
+
+  operands.read_rows();
 
   // Prologue: all stages but one on their way, the first k-block of the first tile in registers
   auto k_block_max = size<2>(tCrA);
@@ -146,9 +118,7 @@ void gemm_sm80(ProblemShape shape_MNK,
 
   CUTE_UNROLL
   for (int k_tile = 0; k_tile < Config::stages - 1; ++k_tile) {
-    if (part.begin + k_tile < part.end) {
-      load_tile(part.begin + k_tile, k_tile);
-    }
+    load_tile(part.begin + k_tile, k_tile);
     cp_async_fence();
   }
 
@@ -162,35 +132,37 @@ void gemm_sm80(ProblemShape shape_MNK,
     read_k_block(Int<0>{}, pipe_read);
   }
 
-  // Main loop: while k-block k is multiplied, k-block k+1 is on its way from shared memory and stages - 1 tiles from global
+  // Main loop: while k-block k is multiplied, k-block k+1 is on its way from shared memory and stages - 1 tiles from global.
+  // Now and then, where further steps of k are is found
+  int k_tile = part.begin;
   CUTE_NO_UNROLL
-  for (int k_tile = part.begin; k_tile < part.end; ++k_tile) {
-    for_each(make_int_sequence<decltype(k_block_max)::value>{}, [&](auto k_block) {
-      if constexpr (k_block == k_block_max - Int<1>{}) {
-        cp_async_wait<Config::stages - 2>();  // this thread's part of the next tile has arrived
-        __syncthreads();                      // the next tile becomes visible to all threads, and all threads have read this
-                                              // one before any thread refills its stage
-        pipe_read = pipe_read == Config::stages - 1 ? 0 : pipe_read + 1;
-      }
-
-      read_k_block((k_block + Int<1>{}) % k_block_max, pipe_read);
-
-      if constexpr (k_block == Int<0>{}) {
-        int const k_tile_next = k_tile + Config::stages - 1;
-        if (k_tile_next < part.end) {
-          if constexpr (Config::nested) {
-            OffsetWriter<Config>{shared.offsets, dA, dB, size<1>(shape_MK)}.advance(k_tile_next);
-          }
-          load_tile(k_tile_next, pipe_write);
+  while (k_tile < part.end) {
+    int const stop = min(operands.advance(k_tile + Config::stages - 1) - (Config::stages - 1), part.end);
+    CUTE_NO_UNROLL
+    for (; k_tile < stop; ++k_tile) {
+      for_each(make_int_sequence<decltype(k_block_max)::value>{}, [&](auto k_block) {
+        if constexpr (k_block == k_block_max - Int<1>{}) {
+          cp_async_wait<Config::stages - 2>();  // this thread's part of the next tile has arrived
+          __syncthreads();                      // the next tile becomes visible to all threads, and all threads have read
+                                                // this one before any thread refills its stage
+          pipe_read = pipe_read == Config::stages - 1 ? 0 : pipe_read + 1;
         }
-        cp_async_fence();  // one group per tile, empty at the end, so that the waits count tiles
-        pipe_write = pipe_write == Config::stages - 1 ? 0 : pipe_write + 1;
-      }
-      round_factors(tCrA(_,_,k_block));
-      round_factors(tCrB(_,_,k_block));
-      gemm(mma, tCrA(_,_,k_block), tCrB(_,_,k_block), tCrC);                                            // (MMA,MMA_M,MMA_N)
-    });
+
+        read_k_block((k_block + Int<1>{}) % k_block_max, pipe_read);
+
+        if constexpr (k_block == Int<0>{}) {
+          load_tile(k_tile + Config::stages - 1, pipe_write);
+          cp_async_fence();  // one group per tile, empty at the end, so that the waits count tiles
+          pipe_write = pipe_write == Config::stages - 1 ? 0 : pipe_write + 1;
+        }
+        round_factors(tCrA(_,_,k_block));
+        round_factors(tCrB(_,_,k_block));
+        gemm(mma, tCrA(_,_,k_block), tCrB(_,_,k_block), tCrC);                                          // (MMA,MMA_M,MMA_N)
+      });
+    }
   }
+
+  cp_async_wait<0>();  // this thread's part of the tiles beyond the last, which is zeros, has arrived, too
 
   // Where K is in parts, the last of their CTAs goes on with the sums of all
   if (!add_parts<Config::threads>(parts, batch.first + part.l, part.number, size(tCrC), tCrC, shared_memory)) {

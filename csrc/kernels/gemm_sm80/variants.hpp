@@ -4,14 +4,14 @@
 
 namespace cute_py::kernels {
 
-// Those for many modes take what is ragged, too.
+// A product of TT is one of NN, its factors exchanged.
 struct gemm_sm80_variants {
   using Family = gemm_sm80_family;
-  using Rows = List<Row<GemmSm80, Form::nested, NamedNested, kHost | kGpu, Types<cutlass::half_t>, Layouts<AnyLayout>>,
-                    Row<GemmSm80, Form::nested, NamedNested, kGpu, Types<cutlass::bfloat16_t>, Layouts<AnyLayout>>,
-                    Row<GemmSm80, Form::whole, Named, kHost | kGpu, Types<cutlass::half_t>, Layouts<TN>>,
-                    Row<GemmSm80, Form::whole, Named, kGpu, Types<cutlass::half_t>, Layouts<NT, NN, TT>>,
-                    Row<GemmSm80, Form::whole, Named, kGpu, Types<cutlass::bfloat16_t>, Layouts<NT, TN, NN, TT>>>;
+  using Rows =
+      List<Row<GemmSm80_64x64, Form::nested, NamedNested, kHost | kGpu, Types<cutlass::half_t>, Layouts<NT, TN, NN>>,
+           Row<GemmSm80_64x64, Form::vectors, NamedByTile, kHost | kGpu, Types<cutlass::half_t>, Layouts<NT, TN, NN>>,
+           Row<GemmSm80_128x128, Form::vectors, NamedByTile, kGpu, Types<cutlass::half_t>, Layouts<NT, TN, NN>>,
+           Row<GemmSm80_128x256, Form::vectors, NamedByTile, kGpu, Types<cutlass::half_t>, Layouts<NT, TN, NN>>>;
 };
 
 }  // namespace cute_py::kernels

@@ -6,9 +6,11 @@ namespace cute_py::kernels {
 
 struct gemm_sm80_variants_tf32 {
   using Family = gemm_sm80_family;
-  using Rows =
-      List<Row<GemmSm80, Form::nested, NamedNested, kHost | kGpu, Types<cutlass::tfloat32_t>, Layouts<AnyLayout>>,
-           Row<GemmSm80, Form::whole, Named, kGpu, Types<cutlass::tfloat32_t>, Layouts<NT, TN, NN, TT>>>;
+  using Rows = List<
+      Row<GemmSm80_64x64, Form::nested, NamedNested, kHost | kGpu, Types<cutlass::tfloat32_t>, Layouts<NT, TN, NN>>,
+      Row<GemmSm80_64x64, Form::vectors, NamedByTile, kHost | kGpu, Types<cutlass::tfloat32_t>, Layouts<NT, TN, NN>>,
+      Row<GemmSm80_128x128, Form::vectors, NamedByTile, kGpu, Types<cutlass::tfloat32_t>, Layouts<NT, TN, NN>>,
+      Row<GemmSm80_128x256, Form::vectors, NamedByTile, kGpu, Types<cutlass::tfloat32_t>, Layouts<NT, TN, NN>>>;
 };
 
 }  // namespace cute_py::kernels

@@ -10,42 +10,74 @@ struct SquareTile {
   using M = TileM<T>;
   using N = TileN<T>;
   using TiledMma = VectorMma<T>;
+  static constexpr int ctas = 2;
 };
 
 // A tile for results of few columns.
 template <class T>
-struct NarrowTile {
+struct NarrowTile : SquareTile<T> {
   using M = cute::_256;
   using N = cute::_32;
   using TiledMma = NarrowMma<T>;
 };
 
-// 128x128x16 tile of floats, 256 threads, three shared-memory stages filled by cp.async. An mn-major operand moves in
-// 16-byte vectors. A k-major operand moves element by element, because cp.async cannot transpose a vector. cp.async
-// cannot convert either: A and B have the type T.
+// A tile for small results, and for those that the large one would fill badly.
+template <class T>
+struct SmallTile {
+  using M = cute::_64;
+  using N = cute::_64;
+  using TiledMma = SmallMma<T>;
+  static constexpr int ctas = 4;
+};
+
+// Tiles of 16 steps of K of floats, three shared-memory stages filled by cp.async. An mn-major operand moves in vectors
+// of up to 16 bytes, or, Form::nested, in the widest accesses that its strides allow. A k-major operand moves element
+// by element, because cp.async cannot transpose a vector. cp.async cannot convert either: A and B have the type T.
 template <class T, Major major_a, Major major_b, Form form, class Tile = SquareTile<T>>
 struct SgemmSm80 : OperandTypes<T, major_a, major_b, form, false> {
   using TileK = cute::conditional_t<sizeof(T) <= 4, cute::_16, cute::_8>;
   using CtaTiler = cute::Shape<typename Tile::M, typename Tile::N, TileK>;  // (BLK_M,BLK_N,BLK_K)
 
+  static constexpr Major along_a = major_a;  // of the accesses to A
+  static constexpr Major along_b = major_b;
+  using Operands = OperandTypes<T, major_a, major_b, form, false>;
+  template <Major major, class Other>
+  using Stride = cute::conditional_t<form == Form::whole, Other, RunStride<major>>;
+  using StrideA = Stride<major_a, typename Operands::StrideA>;
+  using StrideB = Stride<major_b, typename Operands::StrideB>;
+
+  using TiledMma = typename Tile::TiledMma;
+  static constexpr int threads = decltype(cute::size(TiledMma{}))::value;
   static constexpr int stages = 3;
   static constexpr bool fuses = true;
 
-  using ZeroFill = cute::SM80_CP_ASYNC_CACHEALWAYS_ZFILL<T>;
-  using ZeroFillAtom = cute::Copy_Atom<ZeroFill, T>;
   using ElementAtom = cute::Copy_Atom<cute::SM80_CP_ASYNC_CACHEALWAYS<T>, T>;
   using VectorAtom = cute::Copy_Atom<cute::SM80_CP_ASYNC_CACHEALWAYS<cute::uint128_t>, T>;
 
-  template <Major major>
-  using GmemCopy =
-      cute::conditional_t<form != Form::whole, ElementCopy<major, ZeroFillAtom>,
-                          cute::conditional_t<major == Major::mn, typename VectorCopy<T, Major::mn, VectorAtom>::type,
-                                              ElementCopy<Major::k, ElementAtom>>>;
+  // Elements of a thread along mn: 16 bytes, or as many as leave something to do for all threads.
+  template <class BLK_MN>
+  static constexpr int vector = cute::min(16 / static_cast<int>(sizeof(T)), BLK_MN::value* TileK::value / threads);
 
-  using TiledCopyA = GmemCopy<major_a>;
-  using TiledCopyB = GmemCopy<major_b>;
-
-  using TiledMma = typename Tile::TiledMma;
+  template <Major major, class BLK_MN>
+  static constexpr auto gmem_copy() {
+    if constexpr (major == Major::k) {
+      return cute::make_tiled_copy(
+          ElementAtom{},
+          cute::Layout<cute::Shape<cute::Int<threads / 8>, cute::_8>, cute::Stride<cute::_8, cute::_1>>{},
+          cute::Layout<cute::Shape<cute::_1, cute::_1>>{});
+    } else {
+      constexpr int width = vector<BLK_MN>;
+      constexpr int along = cute::min(BLK_MN::value / width, threads / 8);
+      static_assert(BLK_MN::value % (along * width) == 0 && TileK::value % (threads / along) == 0);
+      using Atom = cute::conditional_t<
+          form == Form::whole, VectorAtom,
+          cute::Copy_Atom<cute::SM80_CP_ASYNC_CACHEALWAYS<cute::uint_bit_t<8 * width * sizeof(T)>>, T>>;
+      return cute::make_tiled_copy(Atom{}, cute::Layout<cute::Shape<cute::Int<along>, cute::Int<threads / along>>>{},
+                                   cute::Layout<cute::Shape<cute::Int<width>, cute::_1>>{});
+    }
+  }
+  using TiledCopyA = decltype(gmem_copy<major_a, typename Tile::M>());
+  using TiledCopyB = decltype(gmem_copy<major_b, typename Tile::N>());
 
   template <Major major, class BLK_MN>
   using StagedSmemLayout = decltype(cute::tile_to_shape(typename SmemLayout<T, major, BLK_MN, TileK>::type{},
@@ -54,21 +86,32 @@ struct SgemmSm80 : OperandTypes<T, major_a, major_b, form, false> {
   using SmemLayoutA = StagedSmemLayout<major_a, typename Tile::M>;  // (m,k,pipe) -> element
   using SmemLayoutB = StagedSmemLayout<major_b, typename Tile::N>;  // (n,k,pipe) -> element
 
-  using OffsetTables =
-      cute::conditional_t<form == Form::nested,
-                          OffsetTablesOf<cute::size<0>(CtaTiler{}), cute::size<1>(CtaTiler{}), TileK::value>,
-                          NoOffsetTables>;
+  static constexpr bool in_vectors = form == Form::vectors;
+  template <Major major, class BLK_MN>
+  static constexpr int vector_bytes =
+      in_vectors && major == Major::mn ? vector<BLK_MN> * static_cast<int>(sizeof(T)) : 0;
+  static constexpr int vector_bytes_a = vector_bytes<major_a, typename Tile::M>;  // that have to lie side by side
+  static constexpr int vector_bytes_b = vector_bytes<major_b, typename Tile::N>;
+  template <Major major, class BLK_MN>
+  using Offsets =
+      cute::conditional_t<form == Form::whole, NoOffsetTable,
+                          OffsetTable<BLK_MN::value, TileK::value, major == Major::mn ? vector<BLK_MN> : 1, 1>>;
+  using OffsetsA = Offsets<major_a, typename Tile::M>;
+  using OffsetsB = Offsets<major_b, typename Tile::N>;
   struct SharedStorage {
     alignas(16) T a[cute::cosize_v<SmemLayoutA>];
     alignas(16) T b[cute::cosize_v<SmemLayoutB>];
-    OffsetTables offsets;
+    OffsetsA offsets_a;
+    OffsetsB offsets_b;
   };
 
-  static constexpr int threads = decltype(cute::size(TiledMma{}))::value;
+  static constexpr int ctas_per_multiprocessor = Tile::ctas;
   static constexpr int alignment_bytes = form == Form::whole ? sizeof(cute::uint128_t) : sizeof(T);
 };
 
 template <class T, Major major_a, Major major_b, Form form>
 using SgemmSm80Narrow = SgemmSm80<T, major_a, major_b, form, NarrowTile<T>>;
+template <class T, Major major_a, Major major_b, Form form>
+using SgemmSm80Small = SgemmSm80<T, major_a, major_b, form, SmallTile<T>>;
 
 }  // namespace cute_py::kernels

@@ -6,11 +6,6 @@
 
 namespace cute_py::kernels {
 
-struct NamedNarrow : Named {
-  static constexpr char const* before = "narrow";
-  static constexpr bool by_layout = false;
-};
-
 extern Rules const sgemm_sm80_rules;
 
 struct sgemm_sm80_family {

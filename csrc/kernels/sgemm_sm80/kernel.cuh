@@ -3,7 +3,7 @@
 // After:     the fourth kernel of the CuTe tutorial: cp.async fills several shared-memory stages ahead of the math, and
 //            smem -> registers runs one k-block ahead. Differs in predicated tails, in a Config, and in a TiledMMA whose
 //            threads own neighbouring elements, so that they read shared memory in 16-byte vectors
-// Requires:  any M, N, K >= 0. Not predicated: extents are multiples of the tile, unit strides as in the Config, 16-byte
+// Requires:  any M, N, K >= 0. Not nested: extents are multiples of the tile, unit strides as in the Config, 16-byte
 //            aligned pointers and leading dimensions
 // Numerics:  fp32 fused multiply-add, k ascending, one accumulator per element of C; bitwise repeatable
 // Smem:      Config::stages tiles of A and of B, dynamic
@@ -13,10 +13,9 @@
 #include <cute/tensor.hpp>
 
 #include "kernels/common/epilogue.cuh"
-#include "kernels/common/modes.cuh"
+#include "kernels/common/gather.cuh"
 #include "kernels/common/namespace.hpp"
 #include "kernels/common/parts.cuh"
-#include "kernels/common/predication.cuh"
 
 namespace cute_py::kernels::cutlass_scheduled {
 
@@ -70,9 +69,7 @@ void sgemm_sm80(ProblemShape shape_MNK,
   Tensor gB = local_tile(mB, cta_tiler, cta_coord, Step< X,_1,_1>{});                                   // (BLK_N,BLK_K,k)
   Tensor gC = local_tile(mC, cta_tiler, cta_coord, Step<_1,_1, X>{});                                   // (BLK_M,BLK_N)
 
-  // The coordinate of each element of the tiles, for the predicates
-  Tensor cA = local_tile(make_identity_tensor(shape_MK), cta_tiler, cta_coord, Step<_1, X,_1>{});       // (BLK_M,BLK_K,k)
-  Tensor cB = local_tile(make_identity_tensor(shape_NK), cta_tiler, cta_coord, Step< X,_1,_1>{});       // (BLK_N,BLK_K,k)
+  // The coordinate of each element of the tile of C
   Tensor cC = local_tile(make_identity_tensor(shape_MN), cta_tiler, cta_coord, Step<_1,_1, X>{});       // (BLK_M,BLK_N)
 
   // Shared memory
@@ -82,14 +79,12 @@ void sgemm_sm80(ProblemShape shape_MNK,
   Tensor sB = make_tensor(make_smem_ptr(shared.b), sB_layout);                                          // (BLK_N,BLK_K,PIPE)
 
   // Partition the copies: gmem -> smem
-  ThrCopy thr_copy_a = copy_a.get_slice(copying_thread<Config::threads>(dA, threadIdx.x));
+  ThrCopy thr_copy_a = copy_a.get_slice(threadIdx.x);
   Tensor tAgA = thr_copy_a.partition_S(gA);                                                             // (CPY,CPY_M,CPY_K,k)
-  Tensor tAcA = thr_copy_a.partition_S(cA);                                                             // (CPY,CPY_M,CPY_K,k)
   Tensor tAsA = thr_copy_a.partition_D(sA);                                                             // (CPY,CPY_M,CPY_K,PIPE)
 
-  ThrCopy thr_copy_b = copy_b.get_slice(copying_thread<Config::threads>(dB, threadIdx.x));
+  ThrCopy thr_copy_b = copy_b.get_slice(threadIdx.x);
   Tensor tBgB = thr_copy_b.partition_S(gB);                                                             // (CPY,CPY_N,CPY_K,k)
-  Tensor tBcB = thr_copy_b.partition_S(cB);                                                             // (CPY,CPY_N,CPY_K,k)
   Tensor tBsB = thr_copy_b.partition_D(sB);                                                             // (CPY,CPY_N,CPY_K,PIPE)
 
   CUTE_STATIC_ASSERT_V(size<1>(tAgA) == size<1>(tAsA));                                                 // CPY_M
@@ -97,17 +92,20 @@ void sgemm_sm80(ProblemShape shape_MNK,
   CUTE_STATIC_ASSERT_V(size<1>(tBgB) == size<1>(tBsB));                                                 // CPY_N
   CUTE_STATIC_ASSERT_V(size<2>(tBgB) == size<2>(tBsB));                                                 // CPY_K
 
+  // Of operands of any modes, where the elements are
+  auto operands = [&] {
+    if constexpr (Config::nested) {
+      return gathered_operands<Config>(shared, dA, dB, cC(0,0), shape_MNK);
+    } else {
+      return nullptr;
+    }
+  }();
+
   auto load_tile = [&](int k_tile, int pipe) {                                                          // gmem -> smem, asynchronous
     if constexpr (Config::nested) {
-      using ZeroFill = typename Config::ZeroFill;
-      auto const rows_a = gathered_rows(shared.offsets.rows_a, tAcA(0,_,_,0), get<0>(cA(0,0,0)));
-      auto const rows_b = gathered_rows(shared.offsets.rows_b, tBcB(0,_,_,0), get<0>(cB(0,0,0)));
-      rows_a.template copy<ZeroFill>(A + to.in[0], shared.offsets.steps_a, tAcA(0,_,_,k_tile), tAsA(0,_,_,pipe));
-      rows_b.template copy<ZeroFill>(B + to.in[1], shared.offsets.steps_b, tBcB(0,_,_,k_tile), tBsB(0,_,_,pipe));
-    } else if constexpr (Config::predicated) {
-      copy_if(copy_a, inside(tAcA(_,_,_,k_tile), shape_MK), tAgA(_,_,_,k_tile), tAsA(_,_,_,pipe));
-      copy_if(copy_b, inside(tBcB(_,_,_,k_tile), shape_NK), tBgB(_,_,_,k_tile), tBsB(_,_,_,pipe));
-    } else {
+      operands.copy_a(k_tile, k_tile < part.end, tAsA(_,_,_,pipe));
+      operands.copy_b(k_tile, k_tile < part.end, tBsB(_,_,_,pipe));
+    } else if (k_tile < part.end) {
       copy(copy_a, tAgA(_,_,_,k_tile), tAsA(_,_,_,pipe));
       copy(copy_b, tBgB(_,_,_,k_tile), tBsB(_,_,_,pipe));
     }
@@ -129,12 +127,12 @@ void sgemm_sm80(ProblemShape shape_MNK,
 
   clear(tCrC);
 
-  // Of operands of any modes, the offsets of rows and of the first steps of k
   if constexpr (Config::nested) {
-    OffsetWriter<Config>{shared.offsets, dA, dB, size<1>(shape_MK)}.begin(get<0>(cA(0,0,0)), size<0>(shape_MK),
-                                                                          get<0>(cB(0,0,0)), size<0>(shape_NK), part.begin);
+    operands.begin(A + to.in[0], B + to.in[1], part.begin);
 
     __syncthreads();  // the offsets, found by all threads, become visible to all threads
+
+    operands.read_rows();
   }
 
   // Prologue: all stages but one on their way, the first k-block of the first tile in registers
@@ -143,9 +141,7 @@ void sgemm_sm80(ProblemShape shape_MNK,
 
   CUTE_UNROLL
   for (int k_tile = 0; k_tile < Config::stages - 1; ++k_tile) {
-    if (part.begin + k_tile < part.end) {
-      load_tile(part.begin + k_tile, k_tile);
-    }
+    load_tile(part.begin + k_tile, k_tile);
     cp_async_fence();
   }
 
@@ -160,35 +156,41 @@ void sgemm_sm80(ProblemShape shape_MNK,
     copy(tCsB(_,_,0,pipe_read), tCrB(_,_,0));
   }
 
-  // Main loop: while k-block k is multiplied, k-block k+1 is on its way from shared memory and stages - 1 tiles from global
-  for (int k_tile = part.begin; k_tile < part.end; ++k_tile) {
-    CUTE_UNROLL
-    for (int k_block = 0; k_block < k_block_max; ++k_block) {
-      if (k_block == k_block_max - 1) {
-        cp_async_wait<Config::stages - 2>();  // this thread's part of the next tile has arrived
-        __syncthreads();                      // the next tile becomes visible to all threads, and all threads have read this
-                                              // one before any thread refills its stage
-        pipe_read = pipe_read == Config::stages - 1 ? 0 : pipe_read + 1;
-      }
-
-      int const k_block_next = (k_block + 1) % k_block_max;
-      copy(tCsA(_,_,k_block_next,pipe_read), tCrA(_,_,k_block_next));
-      copy(tCsB(_,_,k_block_next,pipe_read), tCrB(_,_,k_block_next));
-
-      if (k_block == 0) {
-        int const k_tile_next = k_tile + Config::stages - 1;
-        if (k_tile_next < part.end) {
-          if constexpr (Config::nested) {
-            OffsetWriter<Config>{shared.offsets, dA, dB, size<1>(shape_MK)}.advance(k_tile_next);
-          }
-          load_tile(k_tile_next, pipe_write);
+  // Main loop: while k-block k is multiplied, k-block k+1 is on its way from shared memory and stages - 1 tiles from global.
+  // Of operands of any modes, where further steps of k are is found now and then
+  int k_tile = part.begin;
+  CUTE_NO_UNROLL
+  while (k_tile < part.end) {
+    int stop = part.end;
+    if constexpr (Config::nested) {
+      stop = min(operands.advance(k_tile + Config::stages - 1) - (Config::stages - 1), stop);
+    }
+    CUTE_NO_UNROLL
+    for (; k_tile < stop; ++k_tile) {
+      CUTE_UNROLL
+      for (int k_block = 0; k_block < k_block_max; ++k_block) {
+        if (k_block == k_block_max - 1) {
+          cp_async_wait<Config::stages - 2>();  // this thread's part of the next tile has arrived
+          __syncthreads();                      // the next tile becomes visible to all threads, and all threads have read
+                                                // this one before any thread refills its stage
+          pipe_read = pipe_read == Config::stages - 1 ? 0 : pipe_read + 1;
         }
-        cp_async_fence();  // one group per tile, empty at the end, so that the waits count tiles
-        pipe_write = pipe_write == Config::stages - 1 ? 0 : pipe_write + 1;
+
+        int const k_block_next = (k_block + 1) % k_block_max;
+        copy(tCsA(_,_,k_block_next,pipe_read), tCrA(_,_,k_block_next));
+        copy(tCsB(_,_,k_block_next,pipe_read), tCrB(_,_,k_block_next));
+
+        if (k_block == 0) {
+          load_tile(k_tile + Config::stages - 1, pipe_write);
+          cp_async_fence();  // one group per tile, empty at the end, so that the waits count tiles
+          pipe_write = pipe_write == Config::stages - 1 ? 0 : pipe_write + 1;
+        }
+        gemm(mma, tCrA(_,_,k_block), tCrB(_,_,k_block), tCrC);                                          // (MMA,MMA_M,MMA_N)
       }
-      gemm(mma, tCrA(_,_,k_block), tCrB(_,_,k_block), tCrC);                                            // (MMA,MMA_M,MMA_N)
     }
   }
+
+  cp_async_wait<0>();  // this thread's part of the tiles beyond the last, which is zeros, has arrived, too
 
   // Where K is in parts, the last of their CTAs goes on with the sums of all
   if (!add_parts<Config::threads>(parts, batch.first + part.l, part.number, size(tCrC), tCrC, shared_memory)) {
@@ -198,13 +200,13 @@ void sgemm_sm80(ProblemShape shape_MNK,
   // Epilogue
   if constexpr (!Config::nested) {
     if (epilogue.in_place) {
-      if constexpr (Config::predicated) {
-        store_inside(epilogue.alpha, tCrC, tCcC, shape_MN, epilogue.beta, tCgC);
-      } else {
-        store_vectors(epilogue.alpha, tCrC, epilogue.beta, tCgC);
-      }
+      store_vectors(epilogue.alpha, tCrC, epilogue.beta, tCgC);
       return;
     }
+  } else if (epilogue.in_place && epilogue.run > 1 && !epilogue.along_n) {
+    store_rows<size<0>(cta_tiler), size<1>(cta_tiler), Config::threads>(
+        EpilogueOf<typename Config::TE>(epilogue, to.in[2]), tCrC, tCcC, cC(0,0), shape_MN, shared_memory);
+    return;
   }
   store_fused<size<0>(cta_tiler), size<1>(cta_tiler), Config::threads, sizeof(shared)>(
       EpilogueOf<typename Config::TE>(epilogue, batch, part.l), tCrC, tCcC, cC(0,0), shape_MN, shared_memory);

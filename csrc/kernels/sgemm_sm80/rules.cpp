@@ -4,16 +4,26 @@
 namespace cute_py::kernels {
 namespace {
 
-// TFLOP/s of a full device, of that what one CTA on a multiprocessor reaches, and microseconds of a wave beside its K:
-// fitted to 698 runs of random products on an H200, November 2026, which they meet within 25 %. float64 and complex
-// numbers beside those of any modes are in builds that nobody has timed: half, a quarter and an eighth.
+// TFLOP/s of a full device, of that what one CTA on a multiprocessor reaches, microseconds of a wave beside its K, and
+// accesses to A and B of a multiprocessor in a microsecond: fitted to 2,700 runs of random products on an H200,
+// November 2026, which they meet within 4 to 8 % on average. Doubles, and whole tiles of complex numbers, are in builds
+// that nobody has timed: half, a quarter and an eighth.
 model::Speed speed_of(Traits const& t) {
-  if (t.tile[1] == 32) return {20.7, 1, 3.0};
-  if (t.modes > 1 && t.compute == Compute::c64) return {7.75, 1, 4.2};
-  if (t.modes > 1 && t.compute == Compute::c128) return {2.4, 0.98, 5.7};
+  bool const small = t.threads == 128;
+  if (t.predicated) {
+    bool const any = t.vector_bytes_a == 0 && t.vector_bytes_b == 0 && t.major_a == Major::mn;
+    if (t.compute == Compute::c128) return {3.2, 0.98, 6.8};
+    if (t.compute == Compute::c64) {
+      if (any) return {9.6, 0.8, 8.8, 13500};
+      return small ? model::Speed{11.2, 0.96, 8.9} : model::Speed{10.5, 0.96, 7.4};
+    }
+    model::Speed speed = small ? model::Speed{36.6, 0.72, 2.8} : model::Speed{46.5, 0.94, 8.4};
+    if (any) speed = {39.4, 0.84, 3.9, 2100};
+    if (t.tile[1] == 32) speed = {29.5, 0.94, 3.9};
+    if (t.compute == Compute::f64) speed.tflops /= 2;
+    return speed;
+  }
   model::Speed speed{50.8, 1, 2.5};
-  if (t.predicated) speed = {45.5, 0.97, 4.2};
-  if (t.modes > 1) speed = {33.6, 1, 4.0};
   if (t.compute == Compute::f64) speed.tflops /= 2;
   if (t.compute == Compute::c64) speed.tflops /= 4;
   if (t.compute == Compute::c128) speed.tflops /= 8;
@@ -21,7 +31,7 @@ model::Speed speed_of(Traits const& t) {
 }
 
 Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo const& device) {
-  return model::tiled(g, x, t, device, speed_of(t), t.modes_m > 1);
+  return model::tiled(g, x, t, device, speed_of(t), false);
 }
 
 }  // namespace

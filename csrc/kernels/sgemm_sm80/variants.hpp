@@ -4,16 +4,16 @@
 
 namespace cute_py::kernels {
 
+// A product of TT is one of NN, its factors exchanged.
 struct sgemm_sm80_variants {
   using Family = sgemm_sm80_family;
-  using Rows = List<Row<SgemmSm80Narrow, Form::nested, NamedNarrow, kMinimal | kGpu, Types<float>, Layouts<AnyLayout>>,
-                    Row<SgemmSm80, Form::nested, NamedNested, kAlways, Types<float>, Layouts<AnyLayout>>,
-                    Row<SgemmSm80, Form::nested, NamedNested, kHost | kGpu,
-                        Types<numeric::complex64, numeric::complex128>, Layouts<AnyLayout>>,
-                    Row<SgemmSm80, Form::predicated, NamedPredicated, kAlways, Types<float>, Layouts<NT, TN>>,
-                    Row<SgemmSm80, Form::whole, Named, kAlways, Types<float>, Layouts<NT, TN>>,
-                    Row<SgemmSm80, Form::predicated, NamedPredicated, kMinimal | kGpu, Types<float>, Layouts<NN, TT>>,
-                    Row<SgemmSm80, Form::whole, Named, kMinimal | kGpu, Types<float>, Layouts<NN, TT>>>;
+  using Any = Layouts<NT, TN, NN>;
+  using Rows = List<Row<SgemmSm80, Form::whole, Named, kAlways, Types<float>, Layouts<NT, TN>>,
+                    Row<SgemmSm80, Form::whole, Named, kMinimal | kGpu, Types<float>, Layouts<NN, TT>>,
+                    Row<SgemmSm80Small, Form::nested, NamedNested, kAlways, Types<float>, Layouts<NT, NN>>,
+                    Row<SgemmSm80Small, Form::vectors, NamedByTile, kAlways, Types<float>, Any>,
+                    Row<SgemmSm80, Form::vectors, NamedByTile, kAlways, Types<float>, Any>,
+                    Row<SgemmSm80Narrow, Form::vectors, NamedByTile, kMinimal | kGpu, Types<float>, Any>>;
 };
 
 }  // namespace cute_py::kernels

@@ -64,8 +64,13 @@ class Kernel(Drawable):
     shared_bytes
         Shared memory per CTA, in bytes.
     predicated
-        True: any extents, any strides. False: extents are multiples of the tile, A, B and C have the unit strides of the
-        layout, pointers and leading dimensions are multiples of `alignment_bytes`.
+        True: any extents, and any strides but for `vector_bytes`. False: extents are multiples of the tile, A, B and C have
+        the unit strides of the layout, pointers and leading dimensions are multiples of `alignment_bytes`.
+    multiples
+        What M, N and K have to be multiples of: the tile, or the elements of `vector_bytes`.
+    vector_bytes
+        Of A and of B, how many bytes have to lie side by side along the unit stride of the layout, at multiples of as many:
+        the extent there and all other strides are multiples, too. 0: they lie as they like.
     alignment_bytes
         See `predicated`.
     compute_capability
@@ -92,6 +97,8 @@ class Kernel(Drawable):
     stages: int
     shared_bytes: int
     predicated: bool
+    multiples: tuple[int, int, int]
+    vector_bytes: tuple[int, int]
     alignment_bytes: int
     compute_capability: int
     isa: str
@@ -218,23 +225,25 @@ class Kernel(Drawable):
     ) -> Trace:
         """Run the kernel in the emulator on small integers and return every access to A, B, C and shared memory.
 
-        Extents are one tile, and two in K, unless given; of a kernel for whole tiles, multiples of the tile. A kernel for two
+        Extents are one tile, and two in K, unless given, and multiples of `multiples`. A kernel for two
         modes in M gets (m / 2, 2) of them. Raises OperandError for others, for more than 50 million accesses, and for more
         multiply-adds than the emulator does in some seconds.
         """
         self.config  # noqa: B018 - refuses CPU kernels
         extents = []
-        for name, given, tile, default in zip("mnk", (m, n, k), self.tile, (1, 1, 2), strict=True):
+        for name, given, tile, multiple, default in zip(
+            "mnk", (m, n, k), self.tile, self.multiples, (1, 1, 2), strict=True
+        ):
             extent = default * tile if given is None else given
             if not isinstance(extent, int) or isinstance(extent, bool) or not 1 <= extent <= _LARGEST_TRACED:
                 raise OperandError(f"trace: {name} must be an integer from 1 to {_LARGEST_TRACED}, not {extent!r}")
             most = {"m": self.most_m, "n": self.most_n}.get(name)
             if most is not None and extent > most:
                 raise OperandError(f"trace: {self.name} takes at most {name}={most}, not {extent}")
-            if not self.predicated and extent % tile:
+            if extent % multiple:
                 raise OperandError(
-                    f"trace: {self.name} is for whole tiles and {name}={extent} is no multiple of {tile}; "
-                    f"{self.name}_predicated takes any extents"
+                    f"trace: of {self.name}, {name} is a multiple of {multiple}, not {extent}\n"
+                    "  next: a variant whose `multiples` are (1, 1, 1)"
                 )
             extents.append(extent)
         return trace(self, (extents[0], extents[1], extents[2]), spaces)

@@ -20,7 +20,7 @@ class Device:
     >>> import cute_py, numpy as np
     >>> A = np.ones((64, 4096), np.float32)
     >>> cute_py.gemm.explain(A, A, device=cute_py.Device("small", multiprocessors=4)).candidates[0].parts
-    8
+    16
 
     Attributes
     ----------
