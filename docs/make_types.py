@@ -42,11 +42,16 @@ def operands(factor: str, layout: str, extents: tuple[int, int, int]) -> tuple[n
     )
 
 
-def chosen(factor: str, compute: str | None, layout: str, column: str) -> str:
-    """The kernel variant that runs, without the instruction set of a CPU."""
+def chosen(factor: str, compute: str | None, layout: str, column: str) -> cute_py.Candidate:
+    """What runs."""
     target, extents = COLUMNS[column]
-    name = cute_py.gemm.explain(*operands(factor, layout, extents), compute=compute, device=target).chosen or "-"
-    return re.sub(r"^cpu_(baseline|avx2|avx512)_", "cpu_*_", name)
+    return cute_py.gemm.explain(*operands(factor, layout, extents), compute=compute, device=target).candidates[0]
+
+
+def cell(candidate: cute_py.Candidate) -> str:
+    """The kernel variant, without the instruction set of a CPU."""
+    name = re.sub(r"^cpu_(baseline|avx2|avx512)_", "cpu_*_", candidate.kernel)
+    return f"`{name}`" + (f", {' and '.join(candidate.packed)} packed" if candidate.packed else "")
 
 
 def table() -> str:
@@ -54,9 +59,9 @@ def table() -> str:
     for factor, compute in TYPES:
         A, B, _ = operands(factor, "tn", (1, 1, 1))
         own = cute_py.gemm.explain(A, B, compute=compute).compute
-        rows = {layout: [chosen(factor, compute, layout, column) for column in COLUMNS] for layout in LAYOUTS}
+        rows = {layout: [cell(chosen(factor, compute, layout, column)) for column in COLUMNS] for layout in LAYOUTS}
         for layout, cells in rows.items():
-            lines.append(f"| {factor} | {own} | {layout} | " + " | ".join(f"`{cell}`" for cell in cells) + " |")
+            lines.append(f"| {factor} | {own} | {layout} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
 

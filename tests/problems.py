@@ -14,6 +14,9 @@ from cute_py import Kernel
 from cute_py.testing import numpy_type, runs_here, strided_array
 
 # A build without CUDA has the layouts nt and tn.
+# The variants that multiply.
+PRODUCTS = [variant for variant in cute_py.kernels().values() if variant.multiplies]
+
 LAYOUTS = [layout for layout in ("nt", "tn", "nn", "tt") if f"sgemm_1_{layout}_f32" in cute_py.kernels()]
 FUNCTIONS = {"nt": "sgemm_nt", "tn": "sgemm_tn", "nn": "sgemm_nn", "tt": "sgemm_tt"}
 
@@ -40,7 +43,7 @@ def variants_on_targets() -> list[Any]:
         pytest.param(
             variant, target, id=f"{variant.name}-{target}", marks=[pytest.mark.gpu] if target == "cuda" else []
         )
-        for variant in cute_py.kernels().values()
+        for variant in PRODUCTS
         for target in (variant.targets if "emulator" not in variant.targets else ("emulator", "cuda"))
         if target == "cuda" or runs_here(variant, target)
     ]

@@ -24,8 +24,8 @@ from problems import draw
 INVENTED = Device("invented")
 SOURCES = [
     "tests/cpp/programs.cpp",
-    *(f"csrc/dispatch/{name}.cpp" for name in ("choose", "fold", "program", "refusals")),
-    *(f"csrc/kernels/{name}/rules.cpp" for name in ("sgemm_1", "sgemm_sm80", "gemm_skinny", "gemm_small")),
+    *(f"csrc/dispatch/{name}.cpp" for name in ("choose", "fold", "pack", "program", "refusals")),
+    *(f"csrc/kernels/{name}/rules.cpp" for name in ("sgemm_1", "sgemm_sm80", "gemm_skinny", "gemm_small", "permute")),
 ]
 
 
@@ -52,6 +52,7 @@ def test_random_programs_compute_what_they_should(tmp_path: Path) -> None:
     assert counts["wrong"] == counts["refused"] == 0, printed
     assert counts["planned"] > 15_000
     assert min(counts["parts"], counts["sums"], counts["exchanged"]) > 1000
+    assert counts["packs"] > 200
 
 
 @pytest.mark.parametrize(("multiprocessors", "parts"), [(1, False), (132, True)])
@@ -310,14 +311,17 @@ def products() -> list[str]:
 
 def test_every_product_is_there() -> None:
     blas = [f"{t}gemm_{layout}" for t in "sdczhb" for layout in ("nt", "tn", "nn", "tt")]
-    assert set(products()) == {"contract", "einsum", "gemm", "gett", "inner", "matmul", "outer", "tensordot", *blas}
+    others = {"contract", "einsum", "gemm", "gett", "inner", "matmul", "outer", "permute", "tensordot"}
+    assert set(products()) == {*others, *blas}
 
 
 @pytest.mark.parametrize("name", products())
 def test_help_shows_every_argument(name: str) -> None:
     product = getattr(cute_py, name)
     parameters = inspect.signature(product).parameters
-    expected = {"kernel", "device", "stream", "compute", "epilogue", "batch_invariant", "out", "alpha"}
+    expected = {"kernel", "device", "stream", "out"}
+    if name != "permute":
+        expected |= {"compute", "epilogue", "batch_invariant", "alpha"}
     assert expected | ({"config"} if name != "einsum" else set()) <= set(parameters)
     assert all(x.kind is not x.VAR_KEYWORD for x in parameters.values())
     assert product.__name__ == name
@@ -325,7 +329,7 @@ def test_help_shows_every_argument(name: str) -> None:
     import pydoc
 
     shown = pydoc.plain(pydoc.render_doc(product))
-    assert "batch_invariant" in shown
+    assert all(argument in shown for argument in expected)
     assert inspect.getdoc(product).splitlines()[0] in shown
 
 

@@ -12,6 +12,7 @@ from cute_py import Kernel
 from cute_py.testing import check_gemm, error_ratio, gemm_reference, strided_array
 from problems import (
     FUNCTIONS,
+    PRODUCTS,
     edge_extents,
     function_of,
     is_integer,
@@ -180,9 +181,7 @@ def test_auto_is_right_for_every_extent(layout: str, target: str, rng: np.random
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize(
-    "variant", [v for v in cute_py.kernels().values() if "emulator" in v.targets], ids=lambda v: v.name
-)
+@pytest.mark.parametrize("variant", [v for v in PRODUCTS if "emulator" in v.targets], ids=lambda v: v.name)
 def test_the_emulator_gives_the_bits_of_the_gpu(variant: Kernel, rng: np.random.Generator) -> None:
     m, n, k = variant.tile if not variant.predicated else within(variant, (131, 35, 50))
     case = make_case(rng, (m, n, 3 * k), layout_of(variant), alpha=1.7, beta=-0.3, variant=variant)
@@ -220,7 +219,7 @@ def test_error_ratio_is_fair(rng: np.random.Generator) -> None:
     assert error_ratio(cute_py.gemm(none, none, alpha=np.nan), none, none, alpha=np.nan) <= 1
 
 
-@pytest.mark.parametrize("kernel", [k for k in cute_py.kernels().families() if k != "gemm_sm80"])
+@pytest.mark.parametrize("kernel", sorted({v.kernel for v in PRODUCTS} - {"gemm_sm80"}))
 def test_a_large_c_is_not_rounded_with_every_block_of_k(kernel: str) -> None:
     k = 100 * 384
     A, B = np.full((1, k), 1 / 768, np.float32), np.ones((1, k), np.float32)

@@ -90,8 +90,9 @@ constexpr DTypeSet types(Types... type) {
 
 constexpr bool contains(DTypeSet set, DType type) { return (set >> static_cast<int>(type) & 1u) != 0; }
 
-// What products are formed and summed in. tf32 rounds the factors to 10 bits of mantissa and sums in float32.
-enum class Compute : std::uint8_t { f32, tf32, f64, c64, c128, i32 };
+// What products are formed and summed in. tf32 rounds the factors to 10 bits of mantissa and sums in float32. Behind
+// them, and not counted, what computes nothing: a copy.
+enum class Compute : std::uint8_t { f32, tf32, f64, c64, c128, i32, copy };
 inline constexpr int kComputes = 6;
 
 // All that is known of a way to compute, in the order of Compute.
@@ -103,6 +104,7 @@ struct ComputeRow {
   DTypeSet results;  // the types that sums can be written as
 };
 
+inline constexpr DTypeSet kAllTypes = (1u << kDTypes) - 1;
 inline constexpr DTypeSet kSingles = types(DType::f16, DType::bf16, DType::f32);
 
 inline constexpr ComputeRow kComputeTable[] = {
@@ -113,11 +115,12 @@ inline constexpr ComputeRow kComputeTable[] = {
     {Compute::c128, "complex128", DType::c128, kSingles | types(DType::f64, DType::c64, DType::c128),
      types(DType::c64, DType::c128)},
     {Compute::i32, "int32", DType::i32, types(DType::i8), types(DType::i8, DType::i32, DType::f32)},
+    {Compute::copy, "copy", DType::i8, kAllTypes, kAllTypes},
 };
-static_assert(std::size(kComputeTable) == kComputes);
+static_assert(std::size(kComputeTable) == kComputes + 1);
 
 constexpr bool computes_are_in_order() {
-  for (int i = 0; i < kComputes; ++i) {
+  for (int i = 0; i <= kComputes; ++i) {
     if (kComputeTable[i].compute != static_cast<Compute>(i)) return false;
   }
   return true;

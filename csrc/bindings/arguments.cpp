@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/errors.hpp"
+#include "problem/decision.hpp"
 
 namespace cute_py::bindings {
 namespace {
@@ -131,10 +132,22 @@ DeviceArgument device_argument(py::handle value) {
   return {0, std::move(device)};
 }
 
+unsigned packs_of(std::string const& letters) {
+  unsigned packs = 0;
+  for (char const letter : letters)
+    packs |= letter == 'A' ? kPackA : letter == 'B' ? kPackB : letter == 'C' ? kPackD : 0u;
+  return packs;
+}
+
+char const* letters_of(unsigned packs) {
+  static constexpr char const* kLetters[] = {"", "A", "B", "AB", "C", "AC", "BC", "ABC"};
+  return kLetters[packs];
+}
+
 Config config_argument(py::handle value) {
   try {
     Config config{value.attr("kernel").cast<std::string>(), value.attr("transposed").cast<bool>(),
-                  value.attr("parts").cast<std::int64_t>()};
+                  value.attr("parts").cast<std::int64_t>(), packs_of(value.attr("packed").cast<std::string>())};
     if (config.parts >= 1) return config;
   } catch (py::error_already_set const&) {
   } catch (py::cast_error const&) {

@@ -43,6 +43,10 @@ DeviceArgument device_argument(py::handle value);
 // A cute_py.Candidate, or what has its attributes kernel, transposed and parts.
 Config config_argument(py::handle value);
 
+// Packs of problem/decision.hpp, as Candidate.packed names them, and back.
+unsigned packs_of(std::string const& letters);
+char const* letters_of(unsigned packs);
+
 // Throws unless value is a cute_py.Epilogue.
 void require_epilogue(py::handle value);
 

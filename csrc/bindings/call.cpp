@@ -12,6 +12,9 @@
 namespace cute_py::bindings {
 namespace {
 
+// More than any axis.
+constexpr long kNoAxis = 1000;
+
 // What is asked for, as a text by which it is known again; nothing for what is no such thing.
 std::optional<std::string> text_of_what(PyObject* what) {
   if (what == nullptr) return std::string();
@@ -22,6 +25,18 @@ std::optional<std::string> text_of_what(PyObject* what) {
     PyErr_Clear();
   } else if (PyLong_CheckExact(what)) {
     return "#" + py::str(what).cast<std::string>();
+  } else if (PyTuple_CheckExact(what)) {
+    std::string text = "(";
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(what); ++i) {
+      PyObject* const item = PyTuple_GET_ITEM(what, i);
+      long const number = PyLong_CheckExact(item) ? PyLong_AsLong(item) : kNoAxis;
+      if (number < -kNoAxis || number >= kNoAxis) {
+        PyErr_Clear();
+        return std::nullopt;
+      }
+      text += std::to_string(number) + ",";
+    }
+    return text + ")";
   }
   return std::nullopt;
 }
@@ -135,9 +150,8 @@ void Call::import_arrays() {
   stream_ = asked_[Arg::stream] != nullptr ? stream_argument(asked_[Arg::stream]) : std::nullopt;
   a_.emplace("A", asked_[Arg::a], stream_);
   if (!stream_ && a_->view().on_cuda()) stream_ = a_->stream();
-  b_.emplace("B", asked_[Arg::b], stream_);
   request_.a = &a_->view();
-  request_.b = &b_->view();
+  if (!definition_.copies) request_.b = &b_.emplace("B", asked_[Arg::b], stream_).view();
   auto const import = [&](std::optional<Operand>& operand, View const*& view, char const* name, py::handle object) {
     if (!object || object.is_none()) return;
     operand.emplace(name, object, stream_);
@@ -160,7 +174,8 @@ void Call::resolve() {
   if (!definition_.labels_of || resolved_) return;
   resolved_ = true;
   py::handle const what = asked_[Arg::what] != nullptr ? asked_[Arg::what] : Py_None;
-  auto const found = definition_.labels_of(what, py::handle(asked_[Arg::a]), py::handle(asked_[Arg::b]));
+  py::handle const b = definition_.copies ? py::handle(Py_None) : py::handle(asked_[Arg::b]);
+  auto const found = definition_.labels_of(what, py::handle(asked_[Arg::a]), b);
   auto const [name, labels] = found.cast<std::pair<std::string, std::tuple<std::string, std::string, std::string>>>();
   function_ = definition_.function;
   function_.name = name;
@@ -193,12 +208,12 @@ bool Call::make_result(execution::Prepared const& prepared) {
   py::tuple shape(product.shape.size());
   for (std::size_t i = 0; i < product.shape.size(); ++i) shape[i] = product.shape[i];
   result_ = hooks().empty_result(py::handle(asked_[Arg::a]), shape, py::bool_(product.first_fastest),
-                                 py::str(name_of(product.type)));
+                                 py::str(product.type_name));
   is_new_ = true;
   out_.emplace("C", result_, stream_);
   View const& x = out_->view();
   request_.out = &x;
-  bool as_prepared = x.type() == product.type && !x.read_only && !x.conjugated &&
+  bool as_prepared = text_of(x.dtype) == product.type_name && !x.read_only && !x.conjugated &&
                      x.rank == static_cast<int>(product.shape.size()) && x.on_cuda() == request_.a->on_cuda() &&
                      x.device.id == request_.a->device.id &&
                      log2_alignment_of(reinterpret_cast<std::uintptr_t>(x.data)) == kMaxLog2Alignment;

@@ -20,6 +20,7 @@ struct Definition {
   Signature signature;
   std::string kernel = "auto";  // unless the caller names one
   py::object labels_of;  // (what, A, B) -> (name for messages, (letters of A, of B, of the result)); null: see function
+  bool copies = false;   // there is no B
   bool takes_numbers = false;    // in the place of A and of B
   bool returns_numbers = false;  // a new result of NumPy without modes is a scalar
 };

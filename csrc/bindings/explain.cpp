@@ -1,5 +1,6 @@
 #include "bindings/explain.hpp"
 
+#include "bindings/arguments.hpp"
 #include "dispatch/choose.hpp"
 #include "dispatch/tuned.hpp"
 #include "instances/registry.hpp"
@@ -31,6 +32,21 @@ py::dict modes_of(Geometry const& g) {
   return d;
 }
 
+// That have to move at least: every element once.
+std::int64_t bytes_of_step(Geometry const& g) {
+  std::int64_t bytes = 0;
+  for (int i = 0; i < kRoles; ++i) {
+    auto const role = static_cast<Role>(i);
+    if (!g.has(role)) continue;
+    std::int64_t elements = 1;
+    for_each_group(g, [&](Modes const& modes) {
+      for (Mode const& mode : modes) elements *= mode.stride[role] != 0 ? mode.extent : 1;
+    });
+    bytes += elements * bytes_of(g.type[role]);
+  }
+  return bytes;
+}
+
 py::dict step_of(Request const& request, execution::Location const& location, dispatch::Step const& step) {
   py::list rejected;
   dispatch::Question const question{location.target, *location.device, request.kernel, instances::registry()};
@@ -40,11 +56,12 @@ py::dict step_of(Request const& request, execution::Location const& location, di
   }
   py::dict d;
   d["what"] = name_of(step.purpose);
-  d["is_main"] = step.purpose == dispatch::Purpose::multiply;
+  d["is_main"] = step.purpose == dispatch::Purpose::multiply || step.purpose == dispatch::Purpose::copy;
   d["kernel"] = step.entry != nullptr ? py::object(py::str(step.entry->traits.name)) : py::object(py::none());
   d["modes"] = modes_of(step.geometry);
   d["transposed"] = step.transposed;
   d["us"] = step.estimate.us;
+  d["bytes"] = bytes_of_step(step.geometry);
   d["bound"] = name_of(step.estimate.bound);
   d["rejected"] = py::tuple(rejected);
   return d;
@@ -57,7 +74,7 @@ py::tuple operands_of(Request const& request, Product const& product) {
     if (x != nullptr) list.append(x->describe());
   }
   if (request.result() == nullptr) {
-    list.append("C " + std::string(name_of(product.type)) + " " +
+    list.append("C " + product.type_name + " " +
                 layout_text(static_cast<int>(product.shape.size()), product.shape.data(), product.stride.data()) +
                 " new");
   }
@@ -91,7 +108,8 @@ py::dict facts_of(Request const& request, execution::Outline const& outline) {
   for (Candidate const& candidate : outline.program.candidates) {
     Decision const& decision = candidate.decision;
     candidates.append(py::make_tuple(decision.entry->traits.name, decision.exchanged, decision.parts, decision.ctas,
-                                     candidate.estimate.us, name_of(candidate.estimate.bound)));
+                                     candidate.estimate.us, name_of(candidate.estimate.bound),
+                                     letters_of(decision.packs)));
   }
   d["candidates"] = py::tuple(candidates);
   d["tuned"] = outline.tuned;
@@ -101,7 +119,7 @@ py::dict facts_of(Request const& request, execution::Outline const& outline) {
   py::tuple shape(product.shape.size());
   for (std::size_t i = 0; i < product.shape.size(); ++i) shape[i] = product.shape[i];
   d["shape"] = shape;
-  d["dtype"] = name_of(g.type[Role::d]);
+  d["dtype"] = g.compute == Compute::copy ? product.type_name : name_of(g.type[Role::d]);
   return d;
 }
 

@@ -55,6 +55,11 @@ class HeldPlan {
     signature_.takes = args(Arg::a, Arg::b, Arg::c, Arg::out, Arg::stream, Arg::workspace);
     signature_.positions = {Arg::a, Arg::b, Arg::c};
     signature_.required = 2;
+    if (definition_.copies) {
+      signature_.takes = args(Arg::a, Arg::out, Arg::stream);
+      signature_.positions = {Arg::a, Arg::out};
+      signature_.required = 1;
+    }
   }
 
   // The same product with other arrays. A result is made if none is given.
@@ -177,8 +182,8 @@ array([[6., 6., 6., 6.],
                                     {"__reduce_ex__", &refuse_copy, METH_O, nullptr},
                                     {}};
     static PyGetSetDef attributes[] = {
-        {"workspace_bytes", &workspace_bytes, nullptr, "Memory for sums between the steps, in bytes; mostly 0.",
-         nullptr},
+        {"workspace_bytes", &workspace_bytes, nullptr,
+         "Memory for what is packed, and for sums, between the steps, in bytes; mostly 0.", nullptr},
         {"shape", &fact, nullptr, "Of the result.", const_cast<char*>("shape")},
         {"dtype", &fact, nullptr, "The name of the result's type.", const_cast<char*>("dtype")},
         {}};

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/arguments.hpp"
 #include "bindings/explain.hpp"
 #include "bindings/plan.hpp"
 #include "bindings/vectorcall.hpp"
@@ -108,7 +109,7 @@ using LabelTexts = std::optional<std::tuple<std::string, std::string, std::strin
 py::object make_product(std::string const& name, std::string const& layout, std::string const& factors,
                         LabelTexts const& labels, py::object labels_of, std::string const& what,
                         std::string const& kernel, bool takes_c, bool what_is_first, bool takes_numbers,
-                        bool returns_numbers) {
+                        bool returns_numbers, bool copies) {
   auto held = std::make_unique<HeldDefinition>();
   Definition& d = held->definition;
   static std::uint64_t ids = 0;  // guarded by the GIL
@@ -121,6 +122,7 @@ py::object make_product(std::string const& name, std::string const& layout, std:
   d.kernel = kernel;
   d.takes_numbers = takes_numbers;
   d.returns_numbers = returns_numbers;
+  d.copies = copies;
 
   Signature& s = d.signature;
   s.function = name;
@@ -130,10 +132,18 @@ py::object make_product(std::string const& name, std::string const& layout, std:
   if (what.empty()) s.takes &= ~args(Arg::what);
   if (!takes_c) s.takes &= ~args(Arg::c, Arg::beta);
   if (!what.empty() && what_is_first) s.positions.push_back(Arg::what);
-  s.positions.insert(s.positions.end(), {Arg::a, Arg::b});
+  s.positions.push_back(Arg::a);
+  if (!copies) s.positions.push_back(Arg::b);
   s.required = s.positions.size();
   if (!what.empty() && !what_is_first) s.positions.push_back(Arg::what);
-  if (takes_c) s.positions.push_back(Arg::c);
+  if (copies) {
+    constexpr ArgSet kOfCopies =
+        args(Arg::what, Arg::a, Arg::out, Arg::kernel, Arg::config, Arg::device, Arg::stream, Arg::emulator);
+    s.takes &= kOfCopies;
+    s.positions.push_back(Arg::out);
+    s.required = 1;
+  }
+  if (takes_c && !copies) s.positions.push_back(Arg::c);
 
   auto const product =
       py::reinterpret_steal<py::object>(allocate_callable<HeldDefinition>(product_type(), &vectorcall));
@@ -157,13 +167,17 @@ void register_product(py::module_& module) {
   module.def("make_product", &make_product, py::arg("name"), py::kw_only(), py::arg("layout") = "",
              py::arg("factors") = "", py::arg("labels") = py::none(), py::arg("labels_of") = py::none(),
              py::arg("what") = "", py::arg("kernel") = "auto", py::arg("takes_c") = true,
-             py::arg("what_is_first") = true, py::arg("takes_numbers") = false, py::arg("returns_numbers") = false);
+             py::arg("what_is_first") = true, py::arg("takes_numbers") = false, py::arg("returns_numbers") = false,
+             py::arg("copies") = false);
   module.def(
       "put_tuned",
       [](std::string const& device, std::string const& product,
-         std::optional<std::tuple<std::string, bool, std::int64_t>> const& config) {
+         std::optional<std::tuple<std::string, bool, std::int64_t, std::string>> const& config) {
         std::optional<Config> decision;
-        if (config) decision = Config{std::get<0>(*config), std::get<1>(*config), std::get<2>(*config)};
+        if (config) {
+          auto const& [kernel, transposed, parts, packed] = *config;
+          decision = Config{kernel, transposed, parts, packs_of(packed)};
+        }
         dispatch::tuned().put(device, product, decision);
       },
       py::arg("device"), py::arg("product"), py::arg("config"));

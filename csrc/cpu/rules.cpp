@@ -46,7 +46,11 @@ Estimate reference(Geometry const& g, Extents const& x, Traits const& t, DeviceI
   return slow;
 }
 
-std::int64_t ctas(Extents const&, Traits const&) { return 0; }
+Estimate copy(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo const&) {
+  return {call_us(t) + 2 * static_cast<double>(x.m) * bytes_of(g.type[Role::d]) / kBytesPerUs, Bound::memory};
+}
+
+std::int64_t ctas(Geometry const&, Extents const&, Traits const&) { return 0; }
 
 void no_parts(Extents const&, Traits const&, DeviceInfo const&, std::vector<std::int64_t>&) {}
 
@@ -54,7 +58,9 @@ void no_parts(Extents const&, Traits const&, DeviceInfo const&, std::vector<std:
 
 extern Rules const engine_rules;
 extern Rules const reference_rules;
+extern Rules const copy_rules;
 Rules const engine_rules{&engine, &ctas, &no_parts};
 Rules const reference_rules{&reference, &ctas, &no_parts};
+Rules const copy_rules{&copy, &ctas, &no_parts};
 
 }  // namespace cute_py::cpu

@@ -49,7 +49,8 @@ class Chooser {
       : purpose_(purpose), places_(places), question_(question), reserved_(reserved) {
     // Kernels write D along m. If D's unit stride is in the other group, that is a reason to compute D^T. Not if it
     // changed bits which must depend on nothing but the row: exchanged factors exchange the adds of a complex product.
-    bool const may_exchange = !geometry.batch_invariant || !is_complex(geometry.compute);
+    bool const is_copy = geometry.compute == Compute::copy;
+    bool const may_exchange = !is_copy && (!geometry.batch_invariant || !is_complex(geometry.compute));
     bool const n_major = may_exchange && fastest_group(Role::d, geometry.m, geometry.n) == 1;
     first_ = n_major;
     oriented_[first_] = folded(first_ ? transposed(geometry) : geometry);
@@ -104,6 +105,7 @@ class Chooser {
     for (Entry const& entry : question_.registry) {
       Traits const& t = entry.traits;
       if (t.target != question_.target || t.compute != g.compute || !matches(t, question_.kernel)) continue;
+      if (question_.in_vectors && t.vector_bytes_a == 0) continue;
       if (refusals(t, g, question_.device) != kNone) continue;
       parts.assign(1, 1);
       if (question_.config) {
@@ -123,7 +125,7 @@ class Chooser {
         of_parts.l *= count;
         Estimate estimate = entry.rules->estimate(judged, of_parts, t, question_.device);
         if (count > 1) estimate.us += us_to_add(t, count);
-        auto const ctas = entry.rules->ctas(count > 1 ? of_parts : extents_of(g), t);
+        auto const ctas = entry.rules->ctas(g, count > 1 ? of_parts : extents_of(g), t);
         found_.push_back({{{&entry, exchanged, count, ctas}, estimate}, found_.size()});
       }
     }

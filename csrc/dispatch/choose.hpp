@@ -25,6 +25,7 @@ struct Question {
   Registry const& registry;
   std::optional<Config> config = std::nullopt;  // in place of a choice
   bool may_part = true;                         // may K be cut in parts?
+  bool in_vectors = false;                      // among kernels that read A and B in vectors alone
 };
 
 // Does `name` ask for this entry: "auto", a kernel's name or a variant's?

@@ -140,6 +140,7 @@ Geometry transposed(Geometry const& geometry) {
   Geometry t = geometry;
   std::swap(t.m, t.n);
   std::swap(t.conj_a, t.conj_b);
+  std::swap(t.padded_a, t.padded_b);
   std::swap(t.type[Role::a], t.type[Role::b]);
   std::swap(t.log2_alignment[Role::a], t.log2_alignment[Role::b]);
   for_each_group(t, [](Modes& modes) {

@@ -1,9 +1,11 @@
 #include "dispatch/program.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
 #include "dispatch/choose.hpp"
+#include "dispatch/pack.hpp"
 #include "dispatch/workspace.hpp"
 
 namespace cute_py::dispatch {
@@ -11,6 +13,9 @@ namespace {
 
 // Sums can be factors of another product, those of int8 cannot.
 bool sums_are_factors(Compute compute) { return compute != Compute::i32; }
+
+// What takes less is not worth another launch.
+constexpr double kShortUs = 8;
 
 Place place_of_one(DType type) { return {Source::one, kBytesOfOne * static_cast<int>(type)}; }
 
@@ -25,14 +30,121 @@ class Planner {
       sum_first(geometry, Role::a, places[Role::a]);
       sum_first(geometry, Role::b, places[Role::b]);
     }
-    Choice choice = choose(Purpose::multiply, geometry, places, question_, program_.workspace_bytes);
-    for (Step& step : choice.steps) program_.steps.push_back(std::move(step));
-    program_.workspace_bytes = choice.workspace_bytes;
-    program_.candidates = std::move(choice.candidates);
+    Purpose const purpose = geometry.compute == Compute::copy ? Purpose::copy : Purpose::multiply;
+    Choice best = choose(purpose, geometry, places, asked(0), program_.workspace_bytes);
+    Packing chosen;
+    Packs const all = packs_worth_a_look(geometry, best);
+    Packs const result_alone = question_.config || all == kPackD ? 0 : all & kPackD;
+    for (Packs const packs : {all, result_alone}) {
+      if (packs != 0) look_at(packs, geometry, places, best, chosen);
+    }
+    for (auto* const steps : {&chosen.before, &best.steps, &chosen.after}) {
+      for (Step& step : *steps) program_.steps.push_back(std::move(step));
+    }
+    program_.workspace_bytes = best.workspace_bytes;
+    program_.candidates = std::move(best.candidates);
     return std::move(program_);
   }
 
  private:
+  // The copies of a product.
+  struct Packing {
+    std::vector<Step> before;
+    std::vector<Step> after;
+  };
+
+  // Adds the candidates with these packs; the best of all is chosen.
+  void look_at(Packs packs, Geometry geometry, PerRole<Place> places, Choice& best, Packing& chosen) const {
+    Packing packing;
+    auto reserved = program_.workspace_bytes;
+    bool const done = (!(packs & kPackD) || pack_result(geometry, places, reserved, packing)) &&
+                      (!(packs & kPackA) || pack(geometry, Role::a, places, reserved, packing)) &&
+                      (!(packs & kPackB) || pack(geometry, Role::b, places, reserved, packing));
+    if (!done) return;
+    take(choose(Purpose::multiply, geometry, places, asked(packs), reserved), packs, packing, best, chosen);
+  }
+
+  // A choice that is forced to other packs than these has no candidates.
+  Question asked(Packs packs) const {
+    Question question = question_;
+    if (question.config && question.config->packs != packs) question.config->kernel.clear();
+    question.in_vectors = (packs & (kPackA | kPackB)) != 0;
+    return question;
+  }
+
+  // All factors that no kernel reads in vectors, or none.
+  Packs packs_worth_a_look(Geometry const& g, Choice const& best) const {
+    bool const is_possible =
+        question_.target != Target::cpu && g.compute != Compute::copy && g.multiplies && !g.batch_invariant;
+    if (!is_possible) return 0;
+    if (question_.config) return question_.config->packs;
+    if (question_.kernel != "auto") return 0;
+    if (!best.candidates.empty() && best.candidates.front().estimate.us < kShortUs) return 0;
+    return (is_worth_packing(g, Role::a) ? kPackA : 0) | (is_worth_packing(g, Role::b) ? kPackB : 0) |
+           (is_worth_packing_result(g) ? kPackD : 0);
+  }
+
+  // A copy, which does not take the caller's numbers; without a kernel none of them takes it.
+  Step copy_step(Purpose purpose, Geometry const& copy, Place const& from, Place const& to) const {
+    PerRole<Place> places;
+    places[Role::a] = from;
+    places[Role::d] = to;
+    Question const question{question_.target, question_.device, "auto", question_.registry};
+    Step step = choose(purpose, copy, places, question, 0).steps.front();
+    step.takes_scalars = false;
+    return step;
+  }
+
+  // Adds the step that packs a factor, and puts the packed one in its place; false if that cannot be done.
+  bool pack(Geometry& g, Role x, PerRole<Place>& places, std::int64_t& reserved, Packing& packing) const {
+    auto found = packed(g, x);
+    if (!found) return false;
+    Place const to{Source::workspace, reserved};
+    Step step = copy_step(x == Role::a ? Purpose::pack_a : Purpose::pack_b, found->copy, places[x], to);
+    if (step.entry == nullptr) return false;
+    if (found->has_gaps) step.clear_bytes = found->bytes;
+    places[x] = to;
+    reserved += found->bytes;
+    g = std::move(found->product);
+    packing.before.push_back(std::move(step));
+    return true;
+  }
+
+  bool pack_result(Geometry& g, PerRole<Place>& places, std::int64_t& reserved, Packing& packing) const {
+    Packed found = packed_result(g);
+    Place const from{Source::workspace, reserved};
+    Step step = copy_step(Purpose::unpack_d, found.copy, from, places[Role::d]);
+    if (step.entry == nullptr) return false;
+    places[Role::d] = from;
+    reserved += found.bytes;
+    g = std::move(found.product);
+    packing.after.push_back(std::move(step));
+    return true;
+  }
+
+  // Adds the candidates of a choice among some copies to those that there are. If its first one is the better one, it
+  // is taken.
+  static void take(Choice found, Packs packs, Packing const& packing, Choice& best, Packing& chosen) {
+    auto& all = found.candidates;
+    if (all.empty()) return;
+    double us = 0;
+    for (Step const& step : packing.before) us += step.estimate.us;
+    for (Step const& step : packing.after) us += step.estimate.us;
+    for (Candidate& candidate : all) {
+      candidate.decision.packs = packs;
+      candidate.estimate.us += us;
+    }
+    bool const is_better =
+        best.candidates.empty() || all.front().estimate.us * (1 + kTie) < best.candidates.front().estimate.us;
+    if (is_better) {
+      std::swap(found, best);
+      chosen = packing;
+    }
+    best.candidates.insert(best.candidates.end(), all.begin(), all.end());
+    std::stable_sort(best.candidates.begin() + 1, best.candidates.end(),
+                     [](Candidate const& x, Candidate const& y) { return x.estimate.us < y.estimate.us; });
+  }
+
   Place reserve(std::int64_t elements, DType type) {
     Place const place{Source::workspace, program_.workspace_bytes};
     program_.workspace_bytes += workspace_bytes_of(elements, type);
@@ -114,10 +226,18 @@ char const* name_of(Purpose purpose) {
   switch (purpose) {
     case Purpose::multiply:
       return "multiply";
+    case Purpose::copy:
+      return "copy";
     case Purpose::sum_a:
       return "sum A over its own indices";
     case Purpose::sum_b:
       return "sum B over its own indices";
+    case Purpose::pack_a:
+      return "pack A";
+    case Purpose::pack_b:
+      return "pack B";
+    case Purpose::unpack_d:
+      return "bring C to its place";
   }
   return "";
 }

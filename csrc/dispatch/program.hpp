@@ -20,7 +20,7 @@ struct Place {
   std::int64_t offset = 0;
 };
 
-enum class Purpose { multiply, sum_a, sum_b };
+enum class Purpose { multiply, copy, sum_a, sum_b, pack_a, pack_b, unpack_d };
 
 // In words.
 char const* name_of(Purpose purpose);
@@ -33,8 +33,9 @@ struct Step {
   bool takes_scalars = false;    // the caller's alpha, beta and scale; otherwise 1, 0 and 1
   Entry const* entry = nullptr;  // none, if every candidate refuses
   Estimate estimate;
-  Cut cut;                      // of K
-  std::int64_t cut_offset = 0;  // of its memory in the workspace
+  Cut cut;                       // of K
+  std::int64_t cut_offset = 0;   // of its memory in the workspace
+  std::int64_t clear_bytes = 0;  // of D, from its beginning, that are 0 before it
 };
 
 struct Question;  // dispatch/choose.hpp
@@ -48,7 +49,8 @@ struct Program {
 };
 
 // The steps of a product. An index of A alone, or of B alone, that is summed over is summed first, into the workspace,
-// if that saves work; if the product is batch_invariant, always.
+// if that saves work; if the product is batch_invariant, always. A factor that no kernel reads in vectors is packed
+// there first, and a result that they would scatter is written there and copied from there, if that is faster.
 Program make_program(Geometry const& geometry, Question const& question);
 
 }  // namespace cute_py::dispatch

@@ -39,6 +39,15 @@ bool is_aligned(Geometry const& g, Role role, Modes const& unit, int bytes) {
   return aligned;
 }
 
+// A copy counts the elements of each mode, and joins those that it moves together.
+bool is_too_long_to_copy(Geometry const& g, int moved_bytes) {
+  auto const together = std::max(moved_bytes / bytes_of(g.type[Role::d]), 1);
+  return std::any_of(g.m.begin(), g.m.end(), [&](Mode const& mode) {
+    bool const is_joined = mode.stride[Role::a] == 1 && mode.stride[Role::d] == 1;
+    return mode.extent / (is_joined ? together : 1) > kMaxExtent;
+  });
+}
+
 // A GPU reads and writes no number across a multiple of its size.
 int element_alignment(Traits const& t, DType type) { return std::max(t.element_alignment, scalar_bytes_of(type)); }
 
@@ -96,7 +105,9 @@ unsigned refusals(Traits const& t, Geometry const& g, DeviceInfo const& device) 
   auto const m = g.m.size();
   auto const n = g.n.size();
   auto const k = g.k.size();
-  if (m > kMaxExtent || n > kMaxExtent || k > kMaxExtent || g.l.size() > kMaxExtent) refused |= kExtent;
+  bool const too_long =
+      t.moved_bytes != 0 ? is_too_long_to_copy(g, t.moved_bytes) : std::max({m, n, k, g.l.size()}) > kMaxExtent;
+  if (too_long) refused |= kExtent;
   if (n > kMaxGridN * t.tile[1]) refused |= kGrid;
   if (g.m.rank() > t.modes_m || g.n.rank() > t.modes || g.k.rank() > t.modes || g.l.rank() > kMaxKernelModes)
     refused |= kModes;
@@ -107,7 +118,7 @@ unsigned refusals(Traits const& t, Geometry const& g, DeviceInfo const& device) 
     return g.is_aligned(role, is_factor ? element_alignment(t, g.type[role]) : scalar_bytes_of(g.type[role]));
   };
   if (reads && !has_aligned_elements(Role::a)) refused |= kAlignmentA;
-  if (reads && !has_aligned_elements(Role::b)) refused |= kAlignmentB;
+  if (g.has(Role::b) && !has_aligned_elements(Role::b)) refused |= kAlignmentB;
   for (Role const role : {Role::c, Role::d, Role::bias, Role::residual}) {
     if (g.has(role) && !has_aligned_elements(role)) refused |= kAlignmentC;
   }
@@ -117,6 +128,7 @@ unsigned refusals(Traits const& t, Geometry const& g, DeviceInfo const& device) 
   };
   if (reads && !lies_in_vectors(Role::a, t.major_a, g.m, t.vector_bytes_a)) refused |= kVectorsA;
   if (reads && !lies_in_vectors(Role::b, t.major_b, g.n, t.vector_bytes_b)) refused |= kVectorsB;
+  if (t.moved_bytes != 0 && !moves_together(g, t.moved_bytes)) refused |= kMoves;
   if (t.predicated || (refused & kModes)) return refused;
 
   if (reads && !has_major(Role::a, t.major_a, g.m, g.k)) refused |= kMajorA;
@@ -169,6 +181,9 @@ std::string describe(unsigned refused, Traits const& t, Geometry const& g, Devic
   if (refused & kMajorC) append(text, "C is not m-major");
   if (refused & kVectorsA) append(text, in_vectors("A", t.vector_bytes_a, t.major_a, "m"));
   if (refused & kVectorsB) append(text, in_vectors("B", t.vector_bytes_b, t.major_b, "n"));
+  if (refused & kMoves) {
+    append(text, "moves " + number(t.moved_bytes) + " bytes at a time, which do not lie side by side in A and in C");
+  }
   if (refused & kDivisibility) {
     append(text, "(M,N,K)=(" + number(g.m.size()) + "," + number(g.n.size()) + "," + number(g.k.size()) +
                      ") is no multiple of the tile (" + number(t.tile[0]) + "," + number(t.tile[1]) + "," +

@@ -32,6 +32,7 @@ enum Refusal : unsigned {
   kTooLarge = 1u << 19,
   kVectorsA = 1u << 20,
   kVectorsB = 1u << 21,
+  kMoves = 1u << 22,
 };
 
 // The one legality rule, for a forced choice and for an automatic one. The geometry is folded.

@@ -32,8 +32,10 @@ Operand operand_of(Space space, Geometry const& g, Role role, void const* data) 
   });
   auto const origin = reinterpret_cast<std::intptr_t>(data);
   auto const bytes = bytes_of(g.type[role]);
-  return {space, origin, origin + static_cast<std::intptr_t>(low * bytes),
-          origin + static_cast<std::intptr_t>((high + 1) * bytes), scalar_bytes_of(g.type[role])};
+  auto last = origin + static_cast<std::intptr_t>((high + 1) * bytes);
+  bool const padded = (role == Role::a && g.padded_a) || (role == Role::b && g.padded_b);
+  if (padded) last = (last + 15) / 16 * 16;
+  return {space, origin, origin + static_cast<std::intptr_t>(low * bytes), last, scalar_bytes_of(g.type[role])};
 }
 
 // The constants of the library that holds the kernels.

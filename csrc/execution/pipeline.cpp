@@ -54,6 +54,9 @@ void run_step(dispatch::Step const& step, Launch const& launch, Memory const& me
     x.parts = static_cast<char*>(workspace) + step.cut_offset;
     memory.clear_on(execution.stream, x.parts, static_cast<std::size_t>(step.cut.counter_bytes));
   }
+  if (step.clear_bytes > 0) {
+    memory.clear_on(execution.stream, x.data[Role::d], static_cast<std::size_t>(step.clear_bytes));
+  }
   runtime::check(launch.run(x, execution), step.entry->traits.name);
 }
 
@@ -221,6 +224,7 @@ void Key::assign(Request const& r) {
   if (r.config) {
     add(r.config->kernel);
     add(static_cast<std::uint64_t>(r.config->transposed) << 32 | static_cast<std::uint64_t>(r.config->parts));
+    add(r.config->packs);
   }
   add(dispatch::tuned().version());
   add(r.device);

@@ -57,8 +57,14 @@ class EmulatorLaunch final : public Launch {
 struct Emulator {
   static constexpr Target target = Target::emulator;
 
+  // Of copies, whose layouts are run-time values, there is nothing to tell.
   template <class Config>
-  static constexpr Describe describe = &catalogue::reflect_config<Config>;
+  static constexpr Describe describe = [] {
+    if constexpr (kernels::kCopies<Config>)
+      return Describe(nullptr);
+    else
+      return Describe(&catalogue::reflect_config<Config>);
+  }();
 
   template <class Family, class Config>
   static std::unique_ptr<Launch> prepare(char const* name, Geometry const& geometry, Cut const& cut) {

@@ -10,16 +10,25 @@
 // What a choice is made of: decisions, and what they are expected to take.
 namespace cute_py {
 
+// Factors that are brought into dense arrays first, and a result that is written to one and then brought to its place:
+// one bit for each.
+using Packs = unsigned;
+inline constexpr Packs kPackA = 1;
+inline constexpr Packs kPackB = 2;
+inline constexpr Packs kPackD = 4;
+
 // How one product is computed, completely. `exchanged`: as C^T = B A^T. `parts`: K is cut in so many, and the last CTA
-// of a tile to finish adds their sums.
+// of a tile to finish adds their sums. `packs`: of the product as it is asked for.
 struct Decision {
   Entry const* entry = nullptr;
   bool exchanged = false;
   std::int64_t parts = 1;
   std::int64_t ctas = 0;  // of the launch that multiplies; 0 on a CPU
+  Packs packs = 0;
 
   friend bool operator==(Decision const& x, Decision const& y) {
-    return x.entry == y.entry && x.exchanged == y.exchanged && x.parts == y.parts;  // CTAs follow from these
+    return x.entry == y.entry && x.exchanged == y.exchanged && x.parts == y.parts &&
+           x.packs == y.packs;  // CTAs follow from these
   }
 };
 
@@ -65,7 +74,7 @@ struct Rules {
                        DeviceInfo const& device);
 
   // CTAs of a launch; 0 on a CPU.
-  std::int64_t (*ctas)(Extents const& extents, Traits const& traits);
+  std::int64_t (*ctas)(Geometry const& geometry, Extents const& extents, Traits const& traits);
 
   // Appends the numbers of parts of K, 2 or more, that are worth an estimate.
   void (*propose_parts)(Extents const& extents, Traits const& traits, DeviceInfo const& device,

@@ -73,6 +73,7 @@ struct Traits {
   bool predicated;              // takes any extents and any strides; otherwise extents are multiples of the tile
   Major major_a;                // the majorness that it was made for; the only one that it takes unless predicated
   Major major_b;
+  int moved_bytes;     // at a time, of a copy; 0 of what computes
   int vector_bytes_a;  // of A that have to lie side by side along its major, aligned to as many; 0: none
   int vector_bytes_b;
   int alignment_bytes;     // of pointers and of leading dimensions

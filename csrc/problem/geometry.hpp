@@ -8,7 +8,7 @@
 #include "problem/modes.hpp"
 
 // What a product is, without what changes from call to call: D(m,n,l) = epilogue(alpha * sum_k A(m,k,l) * B(n,k,l) +
-// beta * C(m,n,l)).
+// beta * C(m,n,l)). A copy, D(m) = A(m), has no B and no other group.
 namespace cute_py {
 
 enum class Activation : std::uint8_t { none, relu, gelu, gelu_tanh, silu, sigmoid };
@@ -40,12 +40,17 @@ struct Geometry {
   bool conj_b = false;
   bool batch_invariant = false;  // a row's bits must not depend on M, N and L
 
+  // Can the lines of a factor be read up to the next multiple of 16 bytes? Beyond the end of K there is 0.
+  bool padded_a = false;
+  bool padded_b = false;
+
   // Is the array of this role read or written?
   bool has(Role role) const {
     switch (role) {
       case Role::a:
-      case Role::b:
         return multiplies;
+      case Role::b:
+        return multiplies && compute != Compute::copy;
       case Role::c:
         return reads_c;
       case Role::d:
@@ -70,7 +75,7 @@ inline bool operator==(Geometry const& x, Geometry const& y) {
   auto const all = [](Geometry const& g) {
     return std::tie(g.m, g.n, g.k, g.l, g.type, g.log2_alignment, g.compute, g.multiplies, g.reads_c, g.c_is_d,
                     g.has_bias, g.has_residual, g.scales, g.saturate, g.activation, g.conj_a, g.conj_b,
-                    g.batch_invariant);
+                    g.batch_invariant, g.padded_a, g.padded_b);
   };
   return all(x) == all(y);
 }

@@ -99,6 +99,7 @@ class Maker {
     add_epilogue();
     count_bytes();
     product_.labels = labels_;
+    product_.type_name = name_of(product_.type);
     return std::move(product_);
   }
 
@@ -500,13 +501,15 @@ std::string Request::operands_text() const {
   return text;
 }
 
-Product make_product(Request const& request) { return Maker(request).make(); }
+Product make_product(Request const& request) {
+  return request.b == nullptr ? make_copy(request) : Maker(request).make();
+}
 
 void require_apart(Request const& request) {
   View const* const d = request.result();
   if (d == nullptr) return;
   for (View const* x : {request.a, request.b}) {
-    if (may_overlap(*x, *d)) {
+    if (x != nullptr && may_overlap(*x, *d)) {
       refuse_overlap(request, x->name,
                      std::string("copy ") + x->name + ", or pass no " + d->name + " to get a new one");
     }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "problem/geometry.hpp"
@@ -16,6 +17,7 @@ struct Product {
   std::vector<std::int64_t> shape;
   std::vector<std::int64_t> stride;  // of a new one, in elements: dense
   DType type = DType::f32;           // of a new one
+  std::string type_name;             // the same, as array libraries call it
   bool first_fastest = false;        // of a new one: its first mode, or else its last
 
   Labels labels;  // a letter for each mode of A, of B and of the result
@@ -26,6 +28,9 @@ struct Product {
 // Throws OperandError or UnsupportedProblemError, with the rule, the operands and a way out. Of where the arrays are
 // only their alignment matters.
 Product make_product(Request const& request);
+
+// The same of a request without B, for a copy.
+Product make_copy(Request const& request);
 
 // Throws OperandError unless what is written lies apart from all that is read.
 void require_apart(Request const& request);

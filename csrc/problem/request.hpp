@@ -34,6 +34,7 @@ struct Config {
   std::string kernel;
   bool transposed = false;  // as C^T = B A^T
   std::int64_t parts = 1;   // of K
+  unsigned packs = 0;       // Packs of problem/decision.hpp
 };
 
 struct Scalar {
@@ -45,7 +46,7 @@ struct Request {
   Function const* function = nullptr;
   std::string_view what;  // what decides on its labels beside the shapes of A and B, such as subscripts
 
-  // The arrays; null of those that were not given.
+  // The arrays; null of those that were not given. Without B it is a copy of A.
   View const* a = nullptr;
   View const* b = nullptr;
   View const* c = nullptr;    // added, times beta, and written to if there is no `out`

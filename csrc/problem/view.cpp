@@ -11,7 +11,7 @@ namespace {
 // A mode of one element, or of none, leads nowhere, whatever its stride.
 std::int64_t step_of(View const& x, int mode) { return x.shape[mode] > 1 ? x.stride[mode] : 0; }
 
-int bytes_of_element(View const& x) { return bytes_of(*x.type()); }
+int bytes_of_element(View const& x) { return (x.dtype.bits * x.dtype.lanes + 7) / 8; }
 
 Footprint footprint(View const& x) {
   Footprint f{x.data, bytes_of_element(x), {}};

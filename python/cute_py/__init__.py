@@ -36,6 +36,7 @@ from cute_py.products.emulator import EmulatorOptions
 from cute_py.products.epilogue import Epilogue
 from cute_py.products.explanation import Candidate, Explanation
 from cute_py.products.gemm import gemm
+from cute_py.products.permutation import permute
 from cute_py.products.product import Product
 from cute_py.products.tuning import Tuning, forget_tuning, load_tuning, save_tuning, tune
 
@@ -80,6 +81,7 @@ __all__ = [
     "kernels",
     "layout",
     "load_tuning",
+    "permute",
     "save_tuning",
     "set_num_threads",
     "tma_check",

@@ -25,6 +25,7 @@ from cute_py.catalogue.kernels import Kernel, kernels, raise_unknown_kernel
 from cute_py.errors import OperandError
 from cute_py.machine.devices import cuda_available
 from cute_py.products.gemm import gemm
+from cute_py.products.permutation import permute
 
 __all__ = [
     "Check",
@@ -374,19 +375,20 @@ def _problems(
             if (targets is not None and target not in targets) or not runs_here(variant, target):
                 continue
             for extents in _extents(variant):
-                for alpha, beta in ((1.0, 0.0), (-0.5, 2.0)):
+                for alpha, beta in ((1.0, 0.0), (-0.5, 2.0)) if variant.multiplies else ((1.0, 0.0),):
                     yield variant, target, extents, alpha, beta
 
 
 def _extents(variant: Kernel) -> list[tuple[int, int, int]]:
     m, n, k = variant.tile
+    if not variant.multiplies:
+        return [(m + 1, n + 3, 16), (2 * m, 3, 32), (1, 5, 16)]
     if not variant.predicated:
         return [(m, n, 3 * k), (2 * m, n, 0)]
     k = min(k, 16)
     some = [(min(m + 1, variant.most_m or m + 1), n - 1, 3 * k + 1), (1, 7, k), (5, 3, 0)]
-    up = lambda x, multiple: -(-x // multiple) * multiple  # noqa: E731
     a, b, c = variant.multiples
-    return [(up(m, a), up(n, b), up(k, c)) for m, n, k in some]
+    return [(-(-m // a) * a, -(-n // b) * b, -(-k // c) * c) for m, n, k in some]
 
 
 def _verify_one(
@@ -397,6 +399,9 @@ def _verify_one(
     alpha: float,
     beta: float,
 ) -> Check:
+    if not variant.multiplies:
+        return _verify_copy(generator, variant, target, extents)
+    compute: Any = variant.compute
     m, n, k = extents
     layout = "tt" if variant.layout == "any" else variant.layout
     problem = f"M={m} N={n} K={k} {layout} alpha={alpha:g} beta={beta:g}"
@@ -427,7 +432,7 @@ def _verify_one(
         before = C.copy()
         try:
             with np.errstate(all="ignore"):
-                gemm(A, B, C, alpha=alpha, beta=beta, kernel=variant.name, device=target, compute=variant.compute)
+                gemm(A, B, C, alpha=alpha, beta=beta, kernel=variant.name, device=target, compute=compute)
                 for check in (check_a, check_b, check_c):
                     check()
                 if exact and factor.kind != "i":
@@ -438,6 +443,24 @@ def _verify_one(
         except Exception as problem_found:
             error = f"{type(problem_found).__name__}: {problem_found}"
             break
+    return Check(variant.name, target, problem, error)
+
+
+def _verify_copy(generator: np.random.Generator, variant: Kernel, target: str, extents: tuple[int, int, int]) -> Check:
+    """Check that a kernel of `permute` copies (M,N,K) to (N,M,K), which leaves K elements side by side."""
+    problem = "M={} N={} K={} to (N,M,K)".format(*extents)
+    dtype = numpy_type(next(name for name in ("int8", "float16", "float32", "complex64") if name in variant.factors))
+    A = generator.integers(-100, 100, extents).astype(dtype)
+    m, n, k = extents
+    C, check_c = strided_array(np.zeros((n, m, k)), (m * k + 16, k, 1), dtype=dtype)
+    error = None
+    try:
+        permute(A, (1, 0, 2), C, kernel=variant.name, device=target)
+        check_c()
+        if C.tobytes() != np.ascontiguousarray(A.transpose(1, 0, 2)).tobytes():
+            raise AssertionError("the copy has other elements")
+    except Exception as problem_found:
+        error = f"{type(problem_found).__name__}: {problem_found}"
     return Check(variant.name, target, problem, error)
 
 

@@ -4,6 +4,7 @@
 //
 // Compiled beside a lists.hpp, which includes the family's lists of variants and names them mutant::Lists.
 #include <cstdio>
+#include <cstring>
 #include <vector>
 
 namespace mutant {
@@ -31,6 +32,16 @@ namespace {
 using kernels::Form;
 using kernels::List;
 
+// Bytes of an element.
+template <class Config, class T>
+constexpr int width_of() {
+  if constexpr (kernels::kCopies<Config>) {
+    return Config::bytes;
+  } else {
+    return sizeof(T);
+  }
+}
+
 // The first variant of a row and a type.
 template <class Family_, class Row, class T_, class Layouts>
 struct VariantOf;
@@ -42,7 +53,7 @@ struct VariantOf<Family_, Row, T_, List<Layout_, Others...>> {
   using Layout = Layout_;
   using Config = typename Row::template Config<T, Layout>;
   static constexpr Form form = Row::form;
-  static constexpr int width = sizeof(T);  // of an element
+  static constexpr int width = width_of<Config, T>();
 };
 
 constexpr Form kAnyForm = static_cast<Form>(-1);
@@ -111,10 +122,62 @@ Modes halves(Mode const& mode) {
   return Modes({fast, slow});
 }
 
+// Copies a matrix of `rows` lines of `columns` elements, each `gap` elements behind the one before, to its transpose,
+// or to lines of another length.
+template <class V>
+bool copies(EmulatorOptions const& options, int rows, int columns, int gap, bool transposes) {
+  using Element = typename V::Config::Element;
+  constexpr DType kByLog2[] = {DType::i8, DType::f16, DType::f32, DType::f64, DType::c128};
+  int log2 = 0;
+  while (1 << log2 < V::width) ++log2;
+  int const line_a = columns + gap;
+  int const line_d = transposes ? rows : columns + 3;
+  std::vector<Element> a(rows * line_a), d((transposes ? columns : rows) * line_d);
+  auto* const bytes = reinterpret_cast<unsigned char*>(a.data());
+  for (std::size_t i = 0; i < a.size() * sizeof(Element); ++i) bytes[i] = static_cast<unsigned char>(i * 7919 % 251);
+  Geometry geometry;
+  Mode along{columns, {}, false, false};
+  Mode across{rows, {}, false, false};
+  along.stride[Role::a] = 1;
+  across.stride[Role::a] = line_a;
+  along.stride[Role::d] = transposes ? line_d : 1;
+  across.stride[Role::d] = transposes ? 1 : line_d;
+  geometry.m = Modes({along, across});
+  geometry.compute = Compute::copy;
+  for (Role const role : {Role::a, Role::b, Role::d}) geometry.type[role] = kByLog2[log2];
+  geometry.log2_alignment = {{kMaxLog2Alignment, 0, 0, kMaxLog2Alignment, 0, 0}};
+  Arguments arguments;
+  arguments.data[Role::a] = a.data();
+  arguments.data[Role::d] = d.data();
+  Execution execution;
+  execution.emulator = options;
+  try {
+    instances::Emulator::prepare<typename V::Family, typename V::Config>("mutant", geometry, Cut{})
+        ->run(arguments, execution);
+  } catch (emulator::KernelError const& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return false;
+  }
+  for (int i = 0; i < rows; ++i) {
+    for (int j = 0; j < columns; ++j) {
+      auto const* const copied = &d[transposes ? i + j * line_d : i * line_d + j];
+      if (std::memcmp(copied, &a[i * line_a + j], sizeof(Element)) != 0) return false;
+    }
+  }
+  return true;
+}
+
+// In words, in windows, and element by element, where there is that.
+template <class V>
+bool copies_all(EmulatorOptions const& options) {
+  return copies<V>(options, 128, 256, 0, true) && copies<V>(options, 99, 301, 0, true) &&
+         copies<V>(options, 99, 301, 4, false);
+}
+
 // With K in parts, as many as there can be, or in one. The sums of parts are added to what C holds, which shows if more
 // than one CTA writes it.
 template <class V>
-bool is_right(EmulatorOptions const& options, bool in_parts) {
+bool multiplies(EmulatorOptions const& options, bool in_parts) {
   using Config = typename V::Config;
   using Params = typename V::Family::template Params<Config>;
   using T = typename V::T;
@@ -202,6 +265,15 @@ bool is_right(EmulatorOptions const& options, bool in_parts) {
     }
   }
   return true;
+}
+
+template <class V>
+bool is_right(EmulatorOptions const& options, bool in_parts) {
+  if constexpr (kernels::kCopies<typename V::Config>) {
+    return copies_all<V>(options);
+  } else {
+    return multiplies<V>(options, in_parts);
+  }
 }
 
 // Prints a line for each order of threads.

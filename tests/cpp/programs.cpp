@@ -23,6 +23,7 @@ extern Rules const sgemm_1_rules;
 extern Rules const sgemm_sm80_rules;
 extern Rules const gemm_skinny_rules;
 extern Rules const gemm_small_rules;
+extern Rules const permute_rules;
 }  // namespace cute_py::kernels
 
 namespace {
@@ -33,6 +34,10 @@ float& at(Arguments const& x, Geometry const& g, Role role, std::int64_t m, std:
   auto const offset = offset_of(g.m, role, m) + offset_of(g.n, role, n) + offset_of(g.l, role, l) +
                       (is_factor ? offset_of(g.k, role, k) : 0);
   return static_cast<float*>(x.data[role])[offset];
+}
+
+void copy(Geometry const& g, Arguments const& x) {
+  for (std::int64_t m = 0; m < g.m.size(); ++m) at(x, g, Role::d, m, 0, 0, 0) = at(x, g, Role::a, m, 0, 0, 0);
 }
 
 // K part by part, of `length` steps each.
@@ -105,6 +110,16 @@ std::vector<Entry> make_table() {
     add("few columns", kernels::gemm_skinny_rules, true, kMaxKernelModes, 0, 16, a, Major::k, true, 64, 16, 256);
   }
   add("small", kernels::gemm_small_rules, true, 1, 64, 64, Major::k, Major::k, true, 64, 64, 64);
+  for (Major const a : kMajors) {
+    for (Major const b : kMajors) {
+      add("in vectors", kernels::sgemm_sm80_rules, true, kMaxKernelModes, 0, 0, a, b, true, 64, 64, 16);
+      entries.back().traits.vector_bytes_a = entries.back().traits.vector_bytes_b = 16;
+    }
+  }
+  add("copy", kernels::permute_rules, true, kMaxKernelModes, 0, 0, Major::k, Major::k, true, 64, 64, 1);
+  entries.back().traits.compute = Compute::copy;
+  entries.back().traits.part_bytes = 0;
+  entries.back().traits.moved_bytes = 4;
   return entries;
 }
 
@@ -114,14 +129,13 @@ class Fuzz {
     device_.name = "invented";
     device_.compute_capability = 90;
     device_.shared_bytes_per_cta = 227 * 1024;
-    device_.clock_mhz = 1980;
     device_.memory_gb_per_s = 4800;
   }
 
   void run(int count) {
     for (int i = 0; i < count; ++i) one(i);
-    std::printf("planned %d wrong %d refused %d parts %d sums %d exchanged %d\n", planned_, wrong_, refused_, parts_,
-                sums_, exchanged_);
+    std::printf("planned %d wrong %d refused %d parts %d sums %d exchanged %d packs %d\n", planned_, wrong_, refused_,
+                parts_, sums_, exchanged_, packs_);
     for (std::size_t i = 0; i < registry_.size(); ++i) {
       if (used_[i] > 0) std::printf("used %s %d\n", registry_[i].traits.name, used_[i]);
     }
@@ -212,6 +226,7 @@ class Fuzz {
     ++planned_;
     constexpr int kMultiprocessors[] = {1, 8, 132};
     device_.multiprocessors = kMultiprocessors[draw(0, 2)];
+    device_.clock_mhz = draw(0, 3) == 0 ? 5 : 1980;  // so slow that another launch is worth it
     dispatch::Question const question{Target::cuda, device_, "auto", registry_};
     auto const program = dispatch::make_program(g, question);
     if (compute(program, x) && memory_ != expected) {
@@ -249,6 +264,7 @@ class Fuzz {
       parts_ += step.cut.count > 1;
       sums_ += step.purpose == dispatch::Purpose::sum_a || step.purpose == dispatch::Purpose::sum_b;
       exchanged_ += step.transposed;
+      packs_ += step.purpose == dispatch::Purpose::pack_a || step.purpose == dispatch::Purpose::pack_b;
       Arguments of_step;
       if (step.takes_scalars) of_step = x;
       for (int i = 0; i < kRoles; ++i) {
@@ -270,7 +286,12 @@ class Fuzz {
         std::printf("wrong: parts that are empty, or have no memory\n");
         ++wrong_;
       }
-      multiply(step.geometry, of_step, step.cut.count, length);
+      if (step.clear_bytes > 0) std::memset(of_step.data[Role::d], 0, static_cast<std::size_t>(step.clear_bytes));
+      if (step.geometry.compute == Compute::copy) {
+        copy(step.geometry, of_step);
+      } else {
+        multiply(step.geometry, of_step, step.cut.count, length);
+      }
     }
     return true;
   }
@@ -286,6 +307,7 @@ class Fuzz {
   int parts_ = 0;
   int sums_ = 0;
   int exchanged_ = 0;
+  int packs_ = 0;
 };
 
 }  // namespace

@@ -193,7 +193,7 @@ def config_prints() -> list[Print]:
     prints = []
     seen = set()
     for kernel in cute_py.kernels().values():
-        if "emulator" not in kernel.targets:
+        if "emulator" not in kernel.targets or not kernel.multiplies:
             continue
         # Types of one width have the same layouts.
         config = kernel.config.cpp_type

@@ -20,7 +20,8 @@ inline constexpr double kMemoryEfficiency = 0.85;
 inline constexpr double kCacheOverMemory = 1.25;  // the second-level cache's speed, relative to memory
 inline constexpr double kClockMhz = 1980;         // that the speeds of kernels were measured at
 inline constexpr double kMultiprocessors = 132;
-inline constexpr double kSectorBytes = 32;        // the least that memory moves
+inline constexpr double kSectorBytes = 32;  // the least that memory moves
+inline constexpr double kScattered = 4;     // of results far from one another: a sector is read, and written in part
 inline constexpr double kAgainstTheGrain = 0.05;  // what threads take more, that read an operand across its unit stride
 
 // What is measured of a kernel.
@@ -46,6 +47,9 @@ inline std::int64_t tiles(std::int64_t extent, int tile) { return (extent + tile
 inline std::int64_t ctas(Extents const& x, Traits const& t) {
   return tiles(x.m, t.tile[0]) * tiles(x.n, t.tile[1]) * x.l;
 }
+
+// As Rules has it.
+inline std::int64_t ctas_of(Geometry const&, Extents const& x, Traits const& t) { return ctas(x, t); }
 
 // How many CTAs a device runs at a time.
 inline double slots(Traits const& t, DeviceInfo const& device) {
@@ -76,14 +80,23 @@ inline double bytes_of_operand(Geometry const& g, Role role) {
   return elements * bytes_of(g.type[role]);
 }
 
-// What has to come from memory and go there at least, and what the results' way wastes.
-inline double memory_bytes(Geometry const& g) {
+// What has to come from memory and go there at least, and what the results' way wastes, of a kernel that writes them
+// along m, or along n if that is the better way.
+inline double memory_bytes(Geometry const& g, bool writes_along_n = false) {
   double bytes = 0;
+  auto const wasted_along = [&](Modes const& modes, Role role) {
+    bool const scatters = modes.rank() > 0 && std::abs(modes[0].stride[role]) > 2;
+    return waste(modes, role, g.type[role]) * (scatters ? kScattered : 1);
+  };
+  auto const wasted = [&](Role role) {
+    double const along_m = wasted_along(g.m, role);
+    return writes_along_n ? std::min(along_m, wasted_along(g.n, role)) : along_m;
+  };
   for (int i = 0; i < kRoles; ++i) {
     auto const role = static_cast<Role>(i);
     if (!g.has(role)) continue;
     bool const is_factor = role == Role::a || role == Role::b;
-    bytes += bytes_of_operand(g, role) * (is_factor ? 1 : waste(g.m, role, g.type[role]));
+    bytes += bytes_of_operand(g, role) * (is_factor ? 1 : wasted(role));
   }
   return bytes;
 }
@@ -131,7 +144,7 @@ inline Estimate tiled(Geometry const& g, Extents const& x, Traits const& t, Devi
   double const wasted_b = waste_of_factor(g, Role::b, t.major_b, reads_any_major);
   if (g.multiplies) us *= 1 + kAgainstTheGrain * ((wasted_a > 1) + (wasted_b > 1));
 
-  double const memory = memory_bytes(g) / memory_speed(device);
+  double const memory = memory_bytes(g, t.fuses) / memory_speed(device);
   double cache = 0;
   if (g.multiplies) {
     double const of_a =

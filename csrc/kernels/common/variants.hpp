@@ -116,6 +116,13 @@ struct Name {
     return *this;
   }
 
+  // _b<bits>
+  constexpr Name& append_bits(int bits) {
+    append("b");
+    append_number(bits);
+    return *this;
+  }
+
  private:
   constexpr void append_number(int x) {
     if (x >= 10) append_number(x / 10);
@@ -123,15 +130,26 @@ struct Name {
   }
 };
 
+// Is a Config one of copies?
+template <class Config, class = void>
+inline constexpr bool kCopies = false;
+template <class Config>
+inline constexpr bool kCopies<Config, std::enable_if_t<Config::copies>> = true;
+
 template <class Family, class Row, class T, class Layout>
 constexpr Name name_of() {
   using Naming = typename Row::Naming;
-  using Tiler = typename Row::template Config<T, Layout>::CtaTiler;
-  Name name;
-  name.append(Family::name).append(Naming::before).append(Naming::by_layout ? Layout::letters : "");
-  name.append(numeric::kLettersOf<T>);
-  if (Naming::by_tile) name.append_tile(cute::size<0>(Tiler{}), cute::size<1>(Tiler{}));
-  return name.append(Naming::after);
+  using Config = typename Row::template Config<T, Layout>;
+  if constexpr (kCopies<Config>) {
+    return Name().append(Family::name).append_bits(8 * Config::bytes);
+  } else {
+    using Tiler = typename Config::CtaTiler;
+    Name name;
+    name.append(Family::name).append(Naming::before).append(Naming::by_layout ? Layout::letters : "");
+    name.append(numeric::kLettersOf<T>);
+    if (Naming::by_tile) name.append_tile(cute::size<0>(Tiler{}), cute::size<1>(Tiler{}));
+    return name.append(Naming::after);
+  }
 }
 template <class Family, class Row, class T, class Layout>
 inline constexpr Name kNameOf = name_of<Family, Row, T, Layout>();
@@ -153,8 +171,41 @@ inline constexpr bool kReadsVectors = false;
 template <class Config>
 inline constexpr bool kReadsVectors<Config, std::void_t<decltype(Config::vector_bytes_a)>> = true;
 
+template <class Family, class Config>
+constexpr Traits traits_of_copies(char const* name, Target target) {
+  Traits t{};
+  t.name = name;
+  t.kernel = Family::name;
+  t.layout = "any";
+  t.target = target;
+  t.compute = Compute::copy;
+  t.moved_bytes = Config::bytes;
+  for (int i = 0; i < kDTypes; ++i) {
+    auto const type = static_cast<DType>(i);
+    if (scalar_bytes_of(type) <= Config::bytes) t.factors |= types(type);
+  }
+  t.results = t.factors;
+  t.one_type = true;
+  t.modes = t.modes_m = kMaxKernelModes;
+  t.fuses = true;
+  t.tile[0] = t.tile[1] = Config::Tile::line;
+  t.tile[2] = 1;
+  t.threads = Config::threads;
+  t.ctas_per_multiprocessor = Config::ctas_per_multiprocessor;
+  t.stages = 1;
+  t.shared_bytes = static_cast<int>(sizeof(typename Config::SharedStorage));
+  t.part_tiles = 1;
+  t.predicated = true;
+  t.major_a = t.major_b = Major::k;
+  t.alignment_bytes = 1;
+  t.element_alignment = 1;
+  t.compute_capability = Config::compute_capability;
+  t.isa = Isa::baseline;
+  return t;
+}
+
 template <class Family, class Config, class Layout>
-constexpr Traits traits_of(char const* name, Target target) {
+constexpr Traits traits_of_gemm(char const* name, Target target) {
   using Params = typename Family::template Params<Config>;
   using Tiler = typename Config::CtaTiler;
   using T = typename Config::TC;
@@ -195,6 +246,15 @@ constexpr Traits traits_of(char const* name, Target target) {
   t.compute_capability = Config::compute_capability;
   t.isa = Isa::baseline;
   return t;
+}
+
+template <class Family, class Config, class Layout>
+constexpr Traits traits_of(char const* name, Target target) {
+  if constexpr (kCopies<Config>) {
+    return traits_of_copies<Family, Config>(name, target);
+  } else {
+    return traits_of_gemm<Family, Config, Layout>(name, target);
+  }
 }
 
 // Calls add.template entry<Config, Layout>(name) for each variant of a row that this build has.

@@ -45,6 +45,6 @@ Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceIn
 }  // namespace
 
 extern Rules const gemm_skinny_rules;
-Rules const gemm_skinny_rules{&estimate, &model::ctas, &model::parts};
+Rules const gemm_skinny_rules{&estimate, &model::ctas_of, &model::parts};
 
 }  // namespace cute_py::kernels

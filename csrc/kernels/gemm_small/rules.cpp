@@ -57,7 +57,7 @@ Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceIn
   return result;
 }
 
-std::int64_t ctas(Extents const& x, Traits const&) { return x.l; }
+std::int64_t ctas(Geometry const&, Extents const& x, Traits const&) { return x.l; }
 
 void no_parts(Extents const&, Traits const&, DeviceInfo const&, std::vector<std::int64_t>&) {}
 

@@ -10,7 +10,7 @@ namespace {
 model::Speed speed_of(Traits const& t) {
   model::Speed speed{41.8, 1, 1.4};
   if (t.predicated) speed = {34.3, 0.9, 2.2};
-  if (t.modes > 1) speed = {17.0, 0.78, 7.2};
+  if (t.modes > 1) speed = {17.0, 0.78, 22};
   if (t.compute == Compute::f64) speed.tflops /= 2;
   if (t.compute == Compute::c64) speed.tflops /= 4;
   if (t.compute == Compute::c128) speed.tflops /= 8;
@@ -24,6 +24,6 @@ Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceIn
 }  // namespace
 
 extern Rules const sgemm_2_rules;
-Rules const sgemm_2_rules{&estimate, &model::ctas, &model::parts};
+Rules const sgemm_2_rules{&estimate, &model::ctas_of, &model::parts};
 
 }  // namespace cute_py::kernels

@@ -12,8 +12,8 @@ model::Speed speed_of(Traits const& t) {
   if (t.modes > 1 && t.compute == Compute::c64) return {4.0, 0.93, 9.4};
   if (t.modes > 1 && t.compute == Compute::c128) return {1.6, 0.88, 5.8};
   model::Speed speed{48.1, 1, 1.8};
-  if (t.predicated) speed = {42.0, 0.95, 3.0};
-  if (t.modes > 1) speed = {12.4, 0.82, 8.3};
+  if (t.predicated) speed = {40.0, 0.95, 9.0};
+  if (t.modes > 1) speed = {12.4, 0.82, 30};
   if (t.compute == Compute::f64) speed.tflops /= 2;
   if (t.compute == Compute::c64) speed.tflops /= 4;
   if (t.compute == Compute::c128) speed.tflops /= 8;
@@ -27,6 +27,6 @@ Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceIn
 }  // namespace
 
 extern Rules const sgemm_sm70_rules;
-Rules const sgemm_sm70_rules{&estimate, &model::ctas, &model::parts};
+Rules const sgemm_sm70_rules{&estimate, &model::ctas_of, &model::parts};
 
 }  // namespace cute_py::kernels

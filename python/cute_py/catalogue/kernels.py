@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 
@@ -44,7 +44,7 @@ class Kernel(Drawable):
     targets
         Where it runs: ``"cuda"`` and ``"emulator"``, or ``"cpu"``.
     compute
-        What products are formed and summed in: ``"float32"``, ...
+        What products are formed and summed in: ``"float32"``, ... Of the kernels of `permute` ``"copy"``.
     factors, results
         The types that A and B, and C, may have.
     one_type
@@ -83,7 +83,7 @@ class Kernel(Drawable):
     kernel: str
     layout: str
     targets: tuple[str, ...]
-    compute: Compute
+    compute: Compute | Literal["copy"]
     factors: tuple[str, ...]
     results: tuple[str, ...]
     one_type: bool
@@ -103,16 +103,24 @@ class Kernel(Drawable):
     compute_capability: int
     isa: str
 
+    @property
+    def multiplies(self) -> bool:
+        """Whether it computes products. The others copy."""
+        return self.compute != "copy"
+
     @cached_property
     def config(self) -> KernelConfig:
         """Every layout that the kernel was compiled from: tiler, shared memory, tiled copies, tiled MMA.
 
-        Raises UnsupportedProblemError of a CPU kernel, which is no program of layouts.
+        Raises UnsupportedProblemError of a CPU kernel, which is no program of layouts, and of one of `permute`, whose layouts
+        are made of the strides that it is given.
         """
         config = KernelConfig.of(self.name)
         if config is None:
+            is_on_gpu = "emulator" in self.targets
+            why = "has no layouts before it has strides" if is_on_gpu else "is a CPU kernel, which has no CuTe layouts"
             raise UnsupportedProblemError(
-                f"{self.name} is a CPU kernel, which has no CuTe layouts\n  next: any kernel whose targets have 'emulator'"
+                f"{self.name} {why}\n  next: any kernel that multiplies and whose targets have 'emulator'"
             )
         return config
 

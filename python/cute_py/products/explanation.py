@@ -27,6 +27,9 @@ class Candidate(NamedTuple):
         What all of its steps are expected to take, in microseconds.
     bound
         What is expected to limit it: ``"math"``, ``"memory"`` or ``"latency"``.
+    packed
+        What is copied, by its letters: A and B first, so that they lie in vectors of 16 bytes, and C in the end, from a dense
+        array that is written instead. ``""`` if nothing is.
     """
 
     kernel: str
@@ -35,9 +38,12 @@ class Candidate(NamedTuple):
     ctas: int
     us: float
     bound: str
+    packed: str = ""
 
     def __str__(self) -> str:
         words = [self.kernel]
+        if self.packed:
+            words.append(f"{' and '.join(self.packed)} packed")
         if self.transposed:
             words.append("as C^T = B A^T")
         if self.parts > 1:
@@ -67,9 +73,11 @@ class Step:
     rejected
         (variant, reason) for each candidate that cannot run.
     is_main
-        Whether it multiplies A by B.
+        Whether it multiplies A by B, or is the copy that was asked for.
     us
         What it is expected to take, in microseconds.
+    bytes
+        Bytes that it has to move at least.
     bound
         What is expected to limit it.
     """
@@ -81,6 +89,7 @@ class Step:
     rejected: tuple[tuple[str, str], ...]
     is_main: bool
     us: float
+    bytes: int
     bound: str
 
 
@@ -95,7 +104,7 @@ class Explanation:
     m, n, k, l
         The numbers of elements of the groups of modes; l is the number of products.
     compute
-        What products are formed and summed in.
+        What products are formed and summed in; ``"copy"`` of a copy, whose elements are counted by m alone.
     operands
         A, B, C and what else there is, as ``name dtype shape:stride device``.
     target
@@ -107,7 +116,7 @@ class Explanation:
     bytes
         Bytes that have to move at least: every element of A, B and the result once, and those of C if beta is not 0.
     workspace_bytes
-        Memory for sums between the steps.
+        Memory for what is packed, and for sums, between the steps.
     steps
         The kernels, in order; mostly one.
     shape, dtype
@@ -173,7 +182,7 @@ class Explanation:
     @property
     def flops(self) -> int:
         """Additions and multiplications of numbers of the type that is summed in."""
-        return 2 * self.m * self.n * self.k * self.l
+        return 0 if self.compute == "copy" else 2 * self.m * self.n * self.k * self.l
 
     @property
     def arithmetic_intensity(self) -> float:
@@ -189,20 +198,22 @@ class Explanation:
 
         In the long form all candidates, and every kernel that refuses with its reason.
         """
-        batch = f" L={self.l}" if self.l != 1 else ""
-        lines = [f"{self.function}: M={self.m} N={self.n} K={self.k}{batch}"]
+        lines = [f"{self.function}: {self._extents_text()}"]
         lines += [f"  {operand}" for operand in self.operands]
-        if self.compute != "float32":
-            lines.append(f"compute: {self.compute}")
-        lines.append(
-            f"work: {self.flops} flops, {self.bytes} bytes at least, {self.arithmetic_intensity:.3g} flops/byte"
-        )
+        if self.compute == "copy":
+            lines.append(f"work: {self.bytes} bytes")
+        else:
+            if self.compute != "float32":
+                lines.append(f"compute: {self.compute}")
+            lines.append(
+                f"work: {self.flops} flops, {self.bytes} bytes at least, {self.arithmetic_intensity:.3g} flops/byte"
+            )
         lines.append(f"target: {self.target} ({self.device}), because {self.why}")
         if self.workspace_bytes:
             lines.append(f"workspace: {self.workspace_bytes} bytes")
         for number, step in enumerate(self.steps, 1):
             if len(self.steps) > 1:
-                lines.append(f"step {number}: {step.what}")
+                lines.append(f"step {number}: {step.what}, {step.bytes} bytes, {step.us:.3g} us")
             if any(len(group[0]) > 1 for group in step.modes.values()):
                 groups = (_group_text(name, *group) for name, group in step.modes.items() if group[0])
                 lines.append("modes: " + "; ".join(groups))
@@ -213,6 +224,11 @@ class Explanation:
                 lines += self._candidates_text(len(self.candidates) if long else 5)
                 lines += _reasons(step.rejected, long)
         return "\n".join(lines)
+
+    def _extents_text(self) -> str:
+        if self.compute == "copy":
+            return f"{self.m} elements"
+        return f"M={self.m} N={self.n} K={self.k}" + (f" L={self.l}" if self.l != 1 else "")
 
     def _candidates_text(self, count: int) -> list[str]:
         if not self.candidates:

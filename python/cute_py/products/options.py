@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from cute_py.products.epilogue import Epilogue
     from cute_py.products.explanation import Candidate
 
-__all__ = ["OPTIONS", "Array", "EinsumOptions", "Number", "Options"]
+__all__ = ["OPTIONS", "Array", "CopyOptions", "EinsumOptions", "Number", "Options"]
 
 
 class Array(Protocol):
@@ -67,6 +67,16 @@ class EinsumOptions(TypedDict, total=False):
     out_dtype: Result | DType | None
     epilogue: Epilogue | None
     batch_invariant: bool
+
+
+class CopyOptions(TypedDict, total=False):
+    """The options of copies."""
+
+    kernel: str
+    config: Candidate | None
+    device: str | Device | None
+    stream: int | _StreamObject | None
+    emulator: EmulatorOptions | None
 
 
 # Their defaults, in the order of help().

@@ -33,11 +33,11 @@ class Product(Protocol[P]):
         """Say where the call would run, on which kernel, and why not on another. Nothing is computed."""
 
 
-def product(name: str = "", **rules: Any) -> Callable[[Callable[P, Any]], Product[P]]:
+def product(name: str = "", options: Any = Options, **rules: Any) -> Callable[[Callable[P, Any]], Product[P]]:
     """Make a product of a function that has its signature, its description and, unless `name` is given, its name.
 
     `rules` are those of ``_core.make_product``, which reads the arguments. ``**options`` in the signature stands for all of
-    `Options`.
+    `options`, a TypedDict.
     """
 
     def make(signature: Callable[P, Any]) -> Product[P]:
@@ -46,7 +46,7 @@ def product(name: str = "", **rules: Any) -> Callable[[Callable[P, Any]], Produc
         made.__name__ = made.__qualname__ = own
         made.__module__ = "cute_py"
         made.__doc__ = signature.__doc__
-        made.__signature__ = written_out(signature, Options, rules.get("kernel", "auto"))
+        made.__signature__ = written_out(signature, options, rules.get("kernel", "auto"))
         return cast(Product[P], made)
 
     return make

@@ -101,7 +101,7 @@ def tune(product: Product[P], /, *arguments: P.args, **options: P.kwargs) -> Tun
     Raises OperandError for host arrays that would be copied to a GPU and for `einsum`, whose pairs are tuned one by one,
     CuteError if no candidate is right, and what the product raises.
     """
-    if not isinstance(product, _core.Product):
+    if not isinstance(product, _core.Product) or product.__name__ == "permute":
         raise OperandError(
             f"tune takes a product of two arrays, such as cute_py.gemm and cute_py.contract, got {product!r}\n"
             "  next: tune contract with the subscripts of each pair that einsum.explain shows"
@@ -149,6 +149,7 @@ def save_tuning(path: str | os.PathLike[str]) -> Path:
             "kernel": best.kernel,
             "transposed": best.transposed,
             "parts": best.parts,
+            "packed": best.packed,
             "us": round(us, 3),
         }
         for (device, product), (best, us) in sorted(_FOUND.items(), key=lambda x: x[0])
@@ -177,6 +178,7 @@ def load_tuning(path: str | os.PathLike[str]) -> int:
                 str(x["kernel"]),
                 bool(x["transposed"]),
                 int(x["parts"]),
+                str(x.get("packed", "")),
                 float(x["us"]),
             )
             for x in data["products"]
@@ -185,9 +187,9 @@ def load_tuning(path: str | os.PathLike[str]) -> int:
         raise OperandError(
             f"load_tuning: {path} is no file of save_tuning ({error!r})\n  next: delete it, and tune again"
         ) from None
-    for device, product, kernel, transposed, parts, us in entries:
-        _core.put_tuned(device, product, (kernel, transposed, parts))
-        _FOUND[device, product] = Candidate(kernel, transposed, parts, 0, us, "measured"), us
+    for device, product, kernel, transposed, parts, packed, us in entries:
+        _core.put_tuned(device, product, (kernel, transposed, parts, packed))
+        _FOUND[device, product] = Candidate(kernel, transposed, parts, 0, us, "measured", packed), us
     return len(entries)
 
 
@@ -197,8 +199,8 @@ def forget_tuning() -> None:
     _FOUND.clear()
 
 
-def _key(candidate: Candidate) -> tuple[str, bool, int]:
-    return candidate.kernel, candidate.transposed, candidate.parts
+def _key(candidate: Candidate) -> tuple[str, bool, int, str]:
+    return candidate.kernel, candidate.transposed, candidate.parts, candidate.packed
 
 
 def _runner(

@@ -1,0 +1,144 @@
+#include "dispatch/pack.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "dispatch/fold.hpp"
+#include "dispatch/workspace.hpp"
+#include "problem/access.hpp"
+
+namespace cute_py::dispatch {
+namespace {
+
+constexpr int kVectorBytes = 16;
+
+Modes const& own_modes(Geometry const& g, Role factor) { return factor == Role::a ? g.m : g.n; }
+
+bool lies_in_vectors_along(Geometry const& g, Role factor, Modes const& modes) {
+  auto const access = access_along(g, factor, modes);
+  return access.whole && access.bytes == kVectorBytes;
+}
+
+// Products of int8 have kernels for k-major factors alone.
+bool needs_k_major(Geometry const& g) { return g.compute == Compute::i32; }
+
+// Kernels without tensor cores transpose a k-major factor on its way to shared memory, element by element.
+bool reads_k_by_elements(Geometry const& g, Role factor) {
+  return is_complex(g.compute) || (g.compute == Compute::f32 && g.type[factor] == DType::f32);
+}
+
+std::int64_t length(std::int64_t stride) {
+  return stride == 0 ? std::numeric_limits<std::int64_t>::max() : std::abs(stride);
+}
+
+// Modes by their strides in an array.
+std::vector<Mode*> by_stride(Modes& modes, Role role) {
+  std::vector<Mode*> order;
+  for (Mode& mode : modes) order.push_back(&mode);
+  std::stable_sort(order.begin(), order.end(),
+                   [role](Mode const* x, Mode const* y) { return length(x->stride[role]) < length(y->stride[role]); });
+  return order;
+}
+
+Packed pack_along(Geometry const& g, Role factor, bool k_major) {
+  Packed result{g, {}, 0, false};
+  Geometry& p = result.product;
+  Geometry& copy = result.copy;
+  copy.compute = Compute::copy;
+  for (Role const role : {Role::a, Role::b, Role::d}) set_array(copy, role, g.type[factor]);
+  copy.log2_alignment[Role::a] = g.log2_alignment[factor];
+
+  std::int64_t next = 1;
+  auto const place = [&](Mode& mode) {
+    if (mode.stride[factor] == 0 || mode.extent == 1) return;  // repeated before, repeated after
+    Mode moved{mode.extent, {}, false, false};
+    moved.stride[Role::a] = mode.stride[factor];
+    moved.stride[Role::d] = next;
+    copy.m.push_back(moved);
+    mode.stride[factor] = next;
+    next *= mode.extent;
+  };
+  // Modes of K in the order that the other factor has, those of M and N in that of the result.
+  Role const other = factor == Role::a ? Role::b : Role::a;
+  Modes& own = factor == Role::a ? p.m : p.n;
+  auto const own_order = by_stride(own, Role::d);
+  auto const k_order = by_stride(p.k, other);
+  for (Mode* const mode : k_major ? k_order : own_order) place(*mode);
+  auto const line = next;
+  std::int64_t const vector = kVectorBytes / bytes_of(g.type[factor]);
+  next = ceil_div(line, vector) * vector;
+  result.has_gaps = k_major && next != line;
+  for (Mode* const mode : k_major ? own_order : k_order) place(*mode);
+  for (Mode* const mode : by_stride(p.l, Role::d)) place(*mode);
+
+  set_array(p, factor, g.type[factor]);
+  (factor == Role::a ? p.padded_a : p.padded_b) = true;
+  result.bytes = workspace_bytes_of(next, g.type[factor]);
+  return result;
+}
+
+}  // namespace
+
+bool is_worth_packing(Geometry const& geometry, Role factor) {
+  Geometry const g = folded(geometry);
+  bool const along_k = lies_in_vectors_along(g, factor, g.k);
+  return !along_k && (needs_k_major(g) || !lies_in_vectors_along(g, factor, own_modes(g, factor)));
+}
+
+bool is_worth_packing_result(Geometry const& geometry) {
+  auto shortest = std::numeric_limits<std::int64_t>::max();
+  bool is_in_l = false;
+  for_each_group(geometry, [&](Modes const& modes) {
+    for (Mode const& mode : modes) {
+      if (mode.extent == 1 || length(mode.stride[Role::d]) >= shortest) continue;
+      shortest = length(mode.stride[Role::d]);
+      is_in_l = &modes == &geometry.l;
+    }
+  });
+  return is_in_l;
+}
+
+Packed packed_result(Geometry const& geometry) {
+  Packed result{geometry, {}, 0, false};
+  Geometry& p = result.product;
+  Geometry& copy = result.copy;
+  copy.compute = Compute::copy;
+  for (Role const role : {Role::a, Role::b, Role::d}) set_array(copy, role, geometry.type[Role::d]);
+  copy.log2_alignment[Role::d] = geometry.log2_alignment[Role::d];
+  std::int64_t next = 1;
+  // Rows and columns in the order that the factors have.
+  for (auto const& [modes, role] : {std::pair{&p.m, Role::a}, std::pair{&p.n, Role::b}, std::pair{&p.l, Role::d}}) {
+    for (Mode* const mode : by_stride(*modes, role)) {
+      if (mode->extent == 1) continue;
+      Mode moved{mode->extent, {}, false, false};
+      moved.stride[Role::a] = next;
+      moved.stride[Role::d] = mode->stride[Role::d];
+      copy.m.push_back(moved);
+      mode->stride[Role::d] = next;
+      next *= mode->extent;
+    }
+  }
+  set_array(p, Role::d, geometry.type[Role::d]);
+  p.c_is_d = false;
+  result.bytes = workspace_bytes_of(next, geometry.type[Role::d]);
+  return result;
+}
+
+std::optional<Packed> packed(Geometry const& geometry, Role factor) {
+  Geometry const g = folded(geometry);
+  bool const is_k_major = !reads_k_by_elements(g, factor) && fastest_group(factor, own_modes(g, factor), g.k) == 1;
+  // As it lies, if that can be and is of use. Gaps between lines along K would be multiplied, too.
+  for (bool const k_major : {is_k_major, !is_k_major}) {
+    if (needs_k_major(g) && !k_major) continue;
+    Packed result = pack_along(g, factor, k_major);
+    if (result.has_gaps && !needs_k_major(g)) continue;
+    Geometry const p = folded(result.product);
+    if (lies_in_vectors_along(p, factor, k_major ? p.k : own_modes(p, factor))) return result;
+  }
+  return std::nullopt;
+}
+
+}  // namespace cute_py::dispatch

@@ -1,0 +1,110 @@
+"""Factors and results that are brought into dense arrays, and back, where they lie badly."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cute_py
+from cute_py import Candidate
+from problems import PRODUCTS, draw
+
+DEVICES = ["emulator", pytest.param("cuda", marks=pytest.mark.gpu)]
+
+# Kernels that read vectors: of m- and n-major factors, whose lines may have gaps, and of k-major int8, where gaps are 0.
+FOR_PACKED = [
+    name
+    for name in ("sgemm_sm80_nt_f32_64x64", "gemm_sm80_nt_f16_64x64", "gemm_sm80_nt_f64_64x64", "gemm_sm80_tn_i8_64x64")
+    if name in cute_py.kernels()
+]
+
+
+def forced(kernel: str, packed: str, transposed: bool = False, parts: int = 1) -> Candidate:
+    return Candidate(kernel, transposed, parts, 0, 0.0, "", packed)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("kernel", FOR_PACKED)
+def test_packed_factors_multiply_exactly(kernel: str, transposed: bool, device: str, rng: np.random.Generator) -> None:
+    """Of a K that ends with no vector, in lines that begin anywhere: what lies behind a line must not count."""
+    dtype = np.dtype(cute_py.kernels()[kernel].factors[0])
+    A, B = draw(rng, (71, 133), dtype, exact=True), draw(rng, (67, 133), dtype, exact=True)
+    expected = (A.astype("f8") @ B.astype("f8").T).astype(np.int64)
+    result = cute_py.gemm(A, B, device=device, config=forced(kernel, "AB", transposed))
+    np.testing.assert_array_equal(result, expected)
+    parted = cute_py.gemm(A[:, :129], B[:, :129], device=device, config=forced(kernel, "AB", transposed))
+    np.testing.assert_array_equal(parted, A[:, :129].astype("f8") @ B[:, :129].astype("f8").T)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("packed", ["C", "AC", "BC", "ABC", "AB", "A", "B"])
+def test_everything_may_be_packed(packed: str, device: str, rng: np.random.Generator) -> None:
+    """Of a batch whose unit stride is its own; C is read where it lies."""
+    A, B = draw(rng, (9, 7, 12), exact=True), draw(rng, (10, 7, 12), exact=True)
+    C = draw(rng, (9, 10, 12), exact=True)
+    expected = np.einsum("mkl,nkl->mnl", A, B) - 2 * C
+    kernels = [v.name for v in PRODUCTS if v.kernel == "sgemm_sm80" and v.compute == "float32" and v.modes > 1]
+    found = 0
+    for kernel in kernels:
+        for transposed in (False, True):
+            result = C.copy()
+            try:
+                cute_py.gemm(A, B, result, beta=-2, device=device, config=forced(kernel, packed, transposed))
+            except cute_py.UnsupportedProblemError:
+                continue  # these do not lie in vectors along what it reads
+            found += 1
+            np.testing.assert_array_equal(result, expected)
+    assert found > 0 or packed in ("A", "B", "AC", "BC")
+
+
+def test_it_is_chosen_where_it_is_faster() -> None:
+    def steps(A: np.ndarray, B: np.ndarray) -> list[str]:
+        explanation = cute_py.gemm.explain(A, B, device="emulator")
+        assert sum(step.us for step in explanation.steps) == pytest.approx(explanation.candidates[0].us)
+        return [step.what for step in explanation.steps]
+
+    dense, ragged = np.empty((2048, 2048), np.float16), np.empty((2047, 2045), np.float16)
+    assert steps(dense, dense) == ["multiply"]
+    assert steps(ragged, ragged) == ["pack A", "pack B", "multiply"]
+    assert steps(ragged[:50, :50], ragged[:50, :50]) == ["multiply"]
+    batch = np.empty((256, 8, 300), np.float32)
+    assert steps(batch, batch)[-1] == "bring C to its place"
+    together = cute_py.gemm.explain(ragged, ragged, device="emulator", batch_invariant=True)
+    assert [step.what for step in together.steps] == ["multiply"]
+    named = cute_py.gemm.explain(ragged, ragged, kernel="gemm_sm80", device="emulator")
+    assert [step.what for step in named.steps] == ["multiply"]
+
+
+def test_the_explanation_says_what_is_packed_and_what_it_takes() -> None:
+    A = np.empty((2047, 2045), np.float16)
+    explanation = cute_py.gemm.explain(A, A, device="emulator")
+    assert explanation.candidates[0].packed == "AB"
+    assert "A and B packed" in str(explanation)
+    assert f"step 1: pack A, {2 * 2 * 2047 * 2045} bytes" in str(explanation)
+    assert explanation.workspace_bytes >= 2 * 2 * 2048 * 2045
+    assert [step.is_main for step in explanation.steps] == [False, False, True]
+
+
+def test_what_was_tuned_keeps_what_is_packed(tmp_path: Path, rng: np.random.Generator) -> None:
+    A, B = draw(rng, (70, 133), exact=True), draw(rng, (60, 133), exact=True)
+    kernel = FOR_PACKED[0]
+    explanation = cute_py.gemm.explain(A, B, device="emulator")
+    path = tmp_path / "tuned.json"
+    entry: dict[str, Any] = {"device": explanation.device, "product": explanation.product, "us": 1.0}
+    entry |= {"kernel": kernel, "transposed": False, "parts": 1, "packed": "AB"}
+    path.write_text(json.dumps({"cute_py_tuning": 1, "products": [entry]}))
+    try:
+        assert cute_py.load_tuning(path) == 1
+        tuned = cute_py.gemm.explain(A, B, device="emulator")
+        assert tuned.tuned
+        assert (tuned.candidates[0].kernel, tuned.candidates[0].packed) == (kernel, "AB")
+        np.testing.assert_array_equal(cute_py.gemm(A, B, device="emulator"), A @ B.T)
+        cute_py.save_tuning(path)
+        assert json.loads(path.read_text())["products"][0]["packed"] == "AB"
+    finally:
+        cute_py.forget_tuning()
