@@ -150,6 +150,11 @@ def test_unusual_types_and_libraries() -> None:
     result = cute_py.permute(A, (1, 0))
     assert result.dtype == torch.uint8
     assert torch.equal(result, A.t())
+    for name in ("bool", "bfloat16", "float8_e4m3fn", "float8_e5m2"):
+        B = A.to(getattr(torch, name))
+        result = cute_py.permute(B, (1, 0))
+        assert result.dtype == B.dtype
+        assert torch.equal(result.view(torch.int8), B.t().contiguous().view(torch.int8))
     conjugated = torch.ones((2, 2), dtype=torch.complex64).conj()
     with pytest.raises(cute_py.OperandError, match="resolve_conj"):
         cute_py.permute(conjugated)
@@ -161,6 +166,7 @@ BAD = [
     (lambda: cute_py.permute(A, (0,)), r"axes \(0,\) do not name each of the 2 modes of A once"),
     (lambda: cute_py.permute(A, (0, 0)), "do not name each"),
     (lambda: cute_py.permute(A, (0, 2)), "do not name each"),
+    (lambda: cute_py.permute(A, (0, 10**30)), "do not name each"),
     (lambda: cute_py.permute(A, "ji"), "do not name each"),
     (lambda: cute_py.permute(A, 1), "do not name each"),
     (lambda: cute_py.permute(A, (1, 0), np.zeros((2, 3), np.float32)), r"needs out of the shape \(3,2\)"),

@@ -29,11 +29,9 @@ std::optional<std::string> text_of_what(PyObject* what) {
     std::string text = "(";
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(what); ++i) {
       PyObject* const item = PyTuple_GET_ITEM(what, i);
-      long const number = PyLong_CheckExact(item) ? PyLong_AsLong(item) : kNoAxis;
-      if (number < -kNoAxis || number >= kNoAxis) {
-        PyErr_Clear();
-        return std::nullopt;
-      }
+      int overflows = 0;
+      long const number = PyLong_CheckExact(item) ? PyLong_AsLongAndOverflow(item, &overflows) : kNoAxis;
+      if (overflows != 0 || number < -kNoAxis || number >= kNoAxis) return std::nullopt;
       text += std::to_string(number) + ",";
     }
     return text + ")";

@@ -60,6 +60,16 @@ std::string text_of(dlpack::DataType const& dtype) {
       break;
     case dlpack::kBool:
       return "bool";
+    case dlpack::kFloat8E4m3fn:
+      return "float8_e4m3fn";
+    case dlpack::kFloat8E4m3fnuz:
+      return "float8_e4m3fnuz";
+    case dlpack::kFloat8E5m2:
+      return "float8_e5m2";
+    case dlpack::kFloat8E5m2fnuz:
+      return "float8_e5m2fnuz";
+    case dlpack::kFloat8E8m0fnu:
+      return "float8_e8m0fnu";
     default:
       break;
   }
