@@ -16,6 +16,7 @@ import statistics
 import sys
 
 import torch
+from gpu_types import median_seconds
 
 import cute_py
 
@@ -36,21 +37,6 @@ def problem(chance: random.Random) -> tuple[tuple[int, ...], tuple[int, ...], in
             return tuple(shape), tuple(axes), size
 
 
-def medians(calls: list, repeats: int) -> list[float]:
-    """Microseconds of each, called in turns."""
-    times: list[list[float]] = [[] for _ in calls]
-    for repeat in range(repeats + 1):
-        for call, found in zip(calls, times, strict=True):
-            start, stop = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-            start.record()
-            call()
-            stop.record()
-            stop.synchronize()
-            if repeat > 0:
-                found.append(start.elapsed_time(stop) * 1e3)
-    return [statistics.median(found) for found in times]
-
-
 def measure(shape: tuple[int, ...], axes: tuple[int, ...], size: int, repeats: int) -> list[float]:
     """Microseconds of ours, of PyTorch's and of a copy. Raises ValueError if ours is wrong."""
     A = torch.randint(-128, 128, (math.prod(shape) * size,), dtype=torch.int8, device="cuda")
@@ -62,7 +48,7 @@ def measure(shape: tuple[int, ...], axes: tuple[int, ...], size: int, repeats: i
         raise ValueError(f"{shape} {axes} of {size} bytes: WRONG")
     B = torch.empty_like(A)
     calls = [lambda: cute_py.permute(X, axes, out), lambda: X.permute(axes).contiguous(), lambda: B.copy_(A)]
-    return medians(calls, repeats)
+    return [1e6 * time for time in median_seconds(calls, repeats)]
 
 
 def summary(name: str, of_copy: list[float], of_torch: list[float]) -> str:

@@ -80,6 +80,24 @@ def test_it_is_chosen_where_it_is_faster() -> None:
     assert [step.what for step in named.steps] == ["multiply"]
 
 
+def test_what_would_take_much_of_the_memory_is_not_packed() -> None:
+    A = np.empty((2047, 2045), np.float16)
+    for memory, packed in ((1 << 30, "AB"), (100 << 20, "")):
+        device = cute_py.Device("some", memory_bytes=memory)
+        assert cute_py.gemm.explain(A, A, device=device).candidates[0].packed == packed
+
+
+def test_letters_of_nothing_are_refused(tmp_path: Path) -> None:
+    A = np.ones((64, 64), np.float32)
+    for letters in ("X", "BA", "AA"):
+        with pytest.raises(cute_py.OperandError, match=f"packed is some of the letters 'ABC'.*'{letters}'"):
+            cute_py.gemm(A, A, device="emulator", config=forced("sgemm_1_nt_f32", letters))
+    entry = {"device": "d", "product": "p", "kernel": "k", "transposed": False, "parts": 1, "packed": "BA", "us": 1}
+    (tmp_path / "t").write_text(json.dumps({"cute_py_tuning": 1, "products": [entry]}))
+    with pytest.raises(cute_py.OperandError, match="nothing is packed as 'BA'"):
+        cute_py.load_tuning(tmp_path / "t")
+
+
 def test_the_explanation_says_what_is_packed_and_what_it_takes() -> None:
     A = np.empty((2047, 2045), np.float16)
     explanation = cute_py.gemm.explain(A, A, device="emulator")

@@ -168,6 +168,7 @@ BAD = [
     (lambda: cute_py.permute(A, (0, 2)), "do not name each"),
     (lambda: cute_py.permute(A, (0, 10**30)), "do not name each"),
     (lambda: cute_py.permute(A, "ji"), "do not name each"),
+    (lambda: cute_py.permute(np.broadcast_to(np.int8(0), (2**31,) * 2 + (1,))), "more elements than 64 bits count"),
     (lambda: cute_py.permute(A, 1), "do not name each"),
     (lambda: cute_py.permute(A, (1, 0), np.zeros((2, 3), np.float32)), r"needs out of the shape \(3,2\)"),
     (lambda: cute_py.permute(A, out=np.zeros((2, 3))), "keeps the type of A"),

@@ -34,6 +34,10 @@ struct DataType {
   std::uint16_t lanes;
 };
 
+constexpr bool operator==(DataType const& x, DataType const& y) {
+  return x.code == y.code && x.bits == y.bits && x.lanes == y.lanes;
+}
+
 struct Tensor {
   void* data;
   Device device;

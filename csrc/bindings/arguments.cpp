@@ -1,5 +1,7 @@
 #include "bindings/arguments.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 
 #include "base/errors.hpp"
@@ -132,17 +134,20 @@ DeviceArgument device_argument(py::handle value) {
   return {0, std::move(device)};
 }
 
+namespace {
+
+// By Packs.
+constexpr char const* kLetters[] = {"", "A", "B", "AB", "C", "AC", "BC", "ABC"};
+
+}  // namespace
+
 unsigned packs_of(std::string const& letters) {
-  unsigned packs = 0;
-  for (char const letter : letters)
-    packs |= letter == 'A' ? kPackA : letter == 'B' ? kPackB : letter == 'C' ? kPackD : 0u;
-  return packs;
+  auto const* const found = std::find(std::begin(kLetters), std::end(kLetters), letters);
+  if (found != std::end(kLetters)) return static_cast<unsigned>(found - std::begin(kLetters));
+  throw OperandError("packed is some of the letters 'ABC', in their order, got '" + letters + "'");
 }
 
-char const* letters_of(unsigned packs) {
-  static constexpr char const* kLetters[] = {"", "A", "B", "AB", "C", "AC", "BC", "ABC"};
-  return kLetters[packs];
-}
+char const* letters_of(unsigned packs) { return kLetters[packs]; }
 
 Config config_argument(py::handle value) {
   try {

@@ -44,6 +44,7 @@ DeviceArgument device_argument(py::handle value);
 Config config_argument(py::handle value);
 
 // Packs of problem/decision.hpp, as Candidate.packed names them, and back.
+// Throws OperandError for other letters.
 unsigned packs_of(std::string const& letters);
 char const* letters_of(unsigned packs);
 

@@ -206,12 +206,12 @@ bool Call::make_result(execution::Prepared const& prepared) {
   py::tuple shape(product.shape.size());
   for (std::size_t i = 0; i < product.shape.size(); ++i) shape[i] = product.shape[i];
   result_ = hooks().empty_result(py::handle(asked_[Arg::a]), shape, py::bool_(product.first_fastest),
-                                 py::str(product.type_name));
+                                 py::str(text_of(product.dtype)));
   is_new_ = true;
   out_.emplace("C", result_, stream_);
   View const& x = out_->view();
   request_.out = &x;
-  bool as_prepared = text_of(x.dtype) == product.type_name && !x.read_only && !x.conjugated &&
+  bool as_prepared = x.dtype == product.dtype && !x.read_only && !x.conjugated &&
                      x.rank == static_cast<int>(product.shape.size()) && x.on_cuda() == request_.a->on_cuda() &&
                      x.device.id == request_.a->device.id &&
                      log2_alignment_of(reinterpret_cast<std::uintptr_t>(x.data)) == kMaxLog2Alignment;

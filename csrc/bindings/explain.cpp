@@ -74,7 +74,7 @@ py::tuple operands_of(Request const& request, Product const& product) {
     if (x != nullptr) list.append(x->describe());
   }
   if (request.result() == nullptr) {
-    list.append("C " + product.type_name + " " +
+    list.append("C " + text_of(product.dtype) + " " +
                 layout_text(static_cast<int>(product.shape.size()), product.shape.data(), product.stride.data()) +
                 " new");
   }
@@ -119,7 +119,7 @@ py::dict facts_of(Request const& request, execution::Outline const& outline) {
   py::tuple shape(product.shape.size());
   for (std::size_t i = 0; i < product.shape.size(); ++i) shape[i] = product.shape[i];
   d["shape"] = shape;
-  d["dtype"] = g.compute == Compute::copy ? product.type_name : name_of(g.type[Role::d]);
+  d["dtype"] = g.compute == Compute::copy ? text_of(product.dtype) : name_of(g.type[Role::d]);
   return d;
 }
 

@@ -17,11 +17,6 @@ constexpr int kVectorBytes = 16;
 
 Modes const& own_modes(Geometry const& g, Role factor) { return factor == Role::a ? g.m : g.n; }
 
-bool lies_in_vectors_along(Geometry const& g, Role factor, Modes const& modes) {
-  auto const access = access_along(g, factor, modes);
-  return access.whole && access.bytes == kVectorBytes;
-}
-
 // Products of int8 have kernels for k-major factors alone.
 bool needs_k_major(Geometry const& g) { return g.compute == Compute::i32; }
 
@@ -84,8 +79,8 @@ Packed pack_along(Geometry const& g, Role factor, bool k_major) {
 
 bool is_worth_packing(Geometry const& geometry, Role factor) {
   Geometry const g = folded(geometry);
-  bool const along_k = lies_in_vectors_along(g, factor, g.k);
-  return !along_k && (needs_k_major(g) || !lies_in_vectors_along(g, factor, own_modes(g, factor)));
+  bool const along_k = lies_in_vectors(g, factor, g.k);
+  return !along_k && (needs_k_major(g) || !lies_in_vectors(g, factor, own_modes(g, factor)));
 }
 
 bool is_worth_packing_result(Geometry const& geometry) {
@@ -136,7 +131,7 @@ std::optional<Packed> packed(Geometry const& geometry, Role factor) {
     Packed result = pack_along(g, factor, k_major);
     if (result.has_gaps && !needs_k_major(g)) continue;
     Geometry const p = folded(result.product);
-    if (lies_in_vectors_along(p, factor, k_major ? p.k : own_modes(p, factor))) return result;
+    if (lies_in_vectors(p, factor, k_major ? p.k : own_modes(p, factor))) return result;
   }
   return std::nullopt;
 }

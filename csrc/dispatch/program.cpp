@@ -17,6 +17,10 @@ bool sums_are_factors(Compute compute) { return compute != Compute::i32; }
 // What takes less is not worth another launch.
 constexpr double kShortUs = 8;
 
+// What is packed takes at most this part of a GPU's memory: the arrays are there, too, and a product that fits must not
+// fail.
+constexpr std::int64_t kOfMemory = 8;
+
 Place place_of_one(DType type) { return {Source::one, kBytesOfOne * static_cast<int>(type)}; }
 
 class Planner {
@@ -60,7 +64,8 @@ class Planner {
     bool const done = (!(packs & kPackD) || pack_result(geometry, places, reserved, packing)) &&
                       (!(packs & kPackA) || pack(geometry, Role::a, places, reserved, packing)) &&
                       (!(packs & kPackB) || pack(geometry, Role::b, places, reserved, packing));
-    if (!done) return;
+    bool const is_forced = question_.config.has_value();
+    if (!done || (!is_forced && reserved > question_.device.memory_bytes / kOfMemory)) return;
     take(choose(Purpose::multiply, geometry, places, asked(packs), reserved), packs, packing, best, chosen);
   }
 

@@ -30,6 +30,12 @@ inline Access access_along(Geometry const& g, Role role, Modes const& fast) {
   return {bytes, fast.rank() == 1 || fast[0].extent * element % 16 == 0};
 }
 
+// Do the elements of an array lie in vectors of 16 bytes along the first mode of a group?
+inline bool lies_in_vectors(Geometry const& g, Role role, Modes const& fast) {
+  Access const access = access_along(g, role, fast);
+  return access.whole && access.bytes == 16 && g.is_aligned(role, 16);
+}
+
 // Can a copy along M move so many bytes at a time, because they lie side by side in A and in D? Complex numbers may be
 // moved by halves.
 inline bool moves_together(Geometry const& g, int bytes) {

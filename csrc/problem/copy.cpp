@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "base/errors.hpp"
@@ -22,20 +23,19 @@ std::optional<DType> moved_type(dlpack::DataType const& type) {
   throw OperandError(r.function->name + " " + rule + r.operands_text() + "\n  next: " + next);
 }
 
-// The letters of A and of the result; by themselves those of A in their order.
-Labels labels_of(Request const& r) {
-  if (r.function->labels) return *r.function->labels;
-  std::string letters;
-  for (int i = 0; i < r.a->rank; ++i) letters += static_cast<char>('a' + i);
-  return {letters, "", letters};
-}
-
 void require_source(Request const& r) {
   View const& a = *r.a;
   if (!moved_type(a.dtype)) refuse(r, "copies elements of 1, 2, 4, 8 or 16 bytes", "view A as one of these");
   if (a.conjugated) {
     refuse(r, "takes A as it lies in memory, and this is a view that PyTorch conjugates when it is read",
            "pass A.resolve_conj()");
+  }
+  __int128 bytes = a.dtype.bits;
+  for (int i = 0; i < a.rank; ++i) {
+    bytes *= std::max<std::int64_t>(a.shape[i], 1);
+    if (bytes > std::numeric_limits<std::int64_t>::max() / 16) {
+      refuse(r, "has more elements than 64 bits count", "copy fewer elements at a time");
+    }
   }
 }
 
@@ -67,7 +67,7 @@ Product make_copy(Request const& r) {
   View const& a = *r.a;
   require_source(r);
   Product product;
-  product.labels = labels_of(r);
+  product.labels = *r.function->labels;
   auto const& [of_a, none, of_d] = product.labels;
   auto const rank = of_d.size();
   for (char const letter : of_d) product.shape.push_back(a.shape[of_a.find(letter)]);
@@ -78,7 +78,7 @@ Product make_copy(Request const& r) {
     elements *= std::max<std::int64_t>(product.shape[i], 1);
   }
   product.type = *moved_type(a.dtype);
-  product.type_name = text_of(a.dtype);
+  product.dtype = a.dtype;
   product.bytes = 2 * bytes_of(product.type);
   for (auto const extent : product.shape) product.bytes *= extent;
 

@@ -99,7 +99,7 @@ class Maker {
     add_epilogue();
     count_bytes();
     product_.labels = labels_;
-    product_.type_name = name_of(product_.type);
+    product_.dtype = dlpack_of(product_.type);
     return std::move(product_);
   }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "problem/geometry.hpp"
@@ -17,7 +16,7 @@ struct Product {
   std::vector<std::int64_t> shape;
   std::vector<std::int64_t> stride;  // of a new one, in elements: dense
   DType type = DType::f32;           // of a new one
-  std::string type_name;             // the same, as array libraries call it
+  dlpack::DataType dtype{};          // the same, as it is exported; of a copy also one that no product takes
   bool first_fastest = false;        // of a new one: its first mode, or else its last
 
   Labels labels;  // a letter for each mode of A, of B and of the result

@@ -130,6 +130,7 @@ class Fuzz {
     device_.compute_capability = 90;
     device_.shared_bytes_per_cta = 227 * 1024;
     device_.memory_gb_per_s = 4800;
+    device_.memory_bytes = std::int64_t{1} << 30;
   }
 
   void run(int count) {

@@ -23,17 +23,7 @@ struct OperandModes {
 
 // Do the elements of an operand lie in vectors of 16 bytes along the first mode of its first or second group?
 inline bool lies_in_vectors(OperandModes const& x, Major major) {
-  Modes const& fast = major == Major::mn ? x.mn() : x.k();
-  std::int64_t const elements = 16 / bytes_of(x.type());
-  if (!x.geometry.is_aligned(x.role, 16) || fast.rank() == 0) return false;
-  if (fast[0].stride[x.role] != 1 || fast[0].extent % elements != 0) return false;
-  bool in_vectors = true;
-  for_each_group(x.geometry, [&](Modes const& modes) {
-    for (int i = &modes == &fast ? 1 : 0; i < modes.rank(); ++i) {
-      in_vectors = in_vectors && modes[i].stride[x.role] % elements == 0;
-    }
-  });
-  return in_vectors;
+  return lies_in_vectors(x.geometry, x.role, major == Major::mn ? x.mn() : x.k());
 }
 
 inline Access access_along(OperandModes const& x, Major major) {

@@ -137,6 +137,8 @@ def tune(product: Product[P], /, *arguments: P.args, **options: P.kwargs) -> Tun
     return tuning
 
 
+_PACKED = ("", "A", "B", "AB", "C", "AC", "BC", "ABC")
+
 _FOUND: dict[tuple[str, str], tuple[Candidate, float]] = {}
 
 
@@ -183,6 +185,8 @@ def load_tuning(path: str | os.PathLike[str]) -> int:
             )
             for x in data["products"]
         ]
+        if wrong := [packed for *_, packed, _ in entries if packed not in _PACKED]:
+            raise ValueError(f"nothing is packed as {wrong[0]!r}")
     except (ValueError, KeyError, TypeError) as error:
         raise OperandError(
             f"load_tuning: {path} is no file of save_tuning ({error!r})\n  next: delete it, and tune again"
