@@ -1,5 +1,6 @@
 #pragma once
 
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
@@ -93,6 +94,8 @@ struct WarpMma {
 void multiply(WarpMma const& mma, float const* a, float const* b, float* sums);
 void multiply(WarpMma const& mma, double const* a, double const* b, double* sums);
 void multiply(WarpMma const& mma, std::int32_t const* a, std::int32_t const* b, std::int32_t* sums);
+void multiply(WarpMma const& mma, std::complex<double> const* a, std::complex<double> const* b,
+              std::complex<double>* sums);
 
 // Each lane gives 16 bytes for the place `to` in a message, and takes from it 2 bytes at each of `count` places.
 void exchange(void const* given, int to, std::uint16_t const* places, int count, std::uint16_t* taken);

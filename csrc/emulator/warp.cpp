@@ -1,4 +1,5 @@
 #include <cmath>
+#include <complex>
 #include <cstring>
 #include <type_traits>
 
@@ -6,6 +7,32 @@
 
 namespace cute_py::emulator {
 namespace {
+
+template <class Sum>
+Sum multiply_add(Sum x, Sum y, Sum sum) {
+  if constexpr (std::is_floating_point_v<Sum>) {
+    return std::fma(x, y, sum);
+  } else {
+    return sum + x * y;
+  }
+}
+
+// Adds k products, in their order. Those of complex numbers are four real instructions, one after the other.
+template <class Sum, class X, class Y>
+Sum add_products(int k, X const& x, Y const& y, Sum sum) {
+  for (int p = 0; p < k; ++p) sum = multiply_add(x(p), y(p), sum);
+  return sum;
+}
+template <class X, class Y>
+std::complex<double> add_products(int k, X const& x, Y const& y, std::complex<double> sum) {
+  double re = sum.real();
+  double im = sum.imag();
+  for (int p = 0; p < k; ++p) re = std::fma(x(p).real(), y(p).real(), re);
+  for (int p = 0; p < k; ++p) im = std::fma(x(p).imag(), y(p).real(), im);
+  for (int p = 0; p < k; ++p) re = std::fma(-x(p).imag(), y(p).imag(), re);
+  for (int p = 0; p < k; ++p) im = std::fma(x(p).real(), y(p).imag(), im);
+  return {re, im};
+}
 
 template <class Sum>
 void multiply_as(WarpMma const& mma, Sum const* a, Sum const* b, Sum* sums) {
@@ -19,17 +46,9 @@ void multiply_as(WarpMma const& mma, Sum const* a, Sum const* b, Sum* sums) {
     int const element = mma.element_c[lane * mma.values_c + v];
     auto const* const row = mma.holder_a + element % mma.m;
     auto const* const column = mma.holder_b + element / mma.m;
-    Sum sum = sums[v];
-    for (int p = 0; p < mma.k; ++p) {
-      auto const x = all_a[row[p * mma.m]];
-      auto const y = all_b[column[p * mma.n]];
-      if constexpr (std::is_floating_point_v<Sum>) {
-        sum = std::fma(x, y, sum);
-      } else {
-        sum += x * y;
-      }
-    }
-    sums[v] = sum;
+    auto const x = [&](int p) { return all_a[row[p * mma.m]]; };
+    auto const y = [&](int p) { return all_b[column[p * mma.n]]; };
+    sums[v] = add_products(mma.k, x, y, sums[v]);
   }
 }
 
@@ -37,6 +56,10 @@ void multiply_as(WarpMma const& mma, Sum const* a, Sum const* b, Sum* sums) {
 
 void multiply(WarpMma const& mma, float const* a, float const* b, float* sums) { multiply_as(mma, a, b, sums); }
 void multiply(WarpMma const& mma, double const* a, double const* b, double* sums) { multiply_as(mma, a, b, sums); }
+void multiply(WarpMma const& mma, std::complex<double> const* a, std::complex<double> const* b,
+              std::complex<double>* sums) {
+  multiply_as(mma, a, b, sums);
+}
 void multiply(WarpMma const& mma, std::int32_t const* a, std::int32_t const* b, std::int32_t* sums) {
   multiply_as(mma, a, b, sums);
 }

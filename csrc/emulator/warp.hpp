@@ -1,7 +1,9 @@
 #pragma once
 
 #include <array>
+#include <complex>
 #include <cstdint>
+#include <type_traits>
 
 #include <cute/tensor.hpp>
 
@@ -35,6 +37,16 @@ constexpr auto elements_of() {
   return element;
 }
 
+// A number of a kernel as one of the emulator's, or the other way round.
+template <class To, class From>
+To number_as(From const& x) {
+  if constexpr (std::is_convertible_v<From, To>) {
+    return static_cast<To>(x);
+  } else {
+    return To(x.real(), x.imag());
+  }
+}
+
 template <class Traits, class D, class A, class B, class C>
 void warp_mma(D& d, A const& a, B const& b, C const& c) {
   constexpr int m = cute::size<0>(typename Traits::Shape_MNK{});
@@ -43,7 +55,8 @@ void warp_mma(D& d, A const& a, B const& b, C const& c) {
   constexpr int values_a = cute::size<1>(typename Traits::ALayout{});
   constexpr int values_b = cute::size<1>(typename Traits::BLayout{});
   constexpr int values_c = cute::size<1>(typename Traits::CLayout{});
-  using Sum = typename Traits::ValTypeC;
+  using Sum = cute::conditional_t<cute::is_complex_v<typename Traits::ValTypeC>, std::complex<double>,
+                                  typename Traits::ValTypeC>;
   static_assert((values_a + values_b) * sizeof(Sum) * kWarp <= kWarpBufferBytes);
   static constexpr auto holder_a = holders<typename Traits::ALayout, m * k>();
   static constexpr auto holder_b = holders<typename Traits::BLayout, n * k>();
@@ -54,11 +67,11 @@ void warp_mma(D& d, A const& a, B const& b, C const& c) {
   Sum own_a[values_a];
   Sum own_b[values_b];
   Sum sums[values_c];
-  for (int v = 0; v < values_a; ++v) own_a[v] = static_cast<Sum>(a(v));
-  for (int v = 0; v < values_b; ++v) own_b[v] = static_cast<Sum>(b(v));
-  for (int v = 0; v < values_c; ++v) sums[v] = c(v);
+  for (int v = 0; v < values_a; ++v) own_a[v] = number_as<Sum>(a(v));
+  for (int v = 0; v < values_b; ++v) own_b[v] = number_as<Sum>(b(v));
+  for (int v = 0; v < values_c; ++v) sums[v] = number_as<Sum>(c(v));
   multiply(mma, own_a, own_b, sums);
-  for (int v = 0; v < values_c; ++v) d(v) = sums[v];
+  for (int v = 0; v < values_c; ++v) d(v) = number_as<typename Traits::ValTypeD>(sums[v]);
 }
 
 // ldmatrix: each lane gives 16 bytes of shared memory, and gets others, 2 bytes at a time.

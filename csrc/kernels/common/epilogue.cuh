@@ -206,7 +206,7 @@ CUTE_DEVICE void store_plain(EpilogueOf<T> const& product, Accumulators const& a
 }
 
 // The same without a way through shared memory: each thread writes neighbouring rows of its own. Requires: e.in_place,
-// along m, e.run is as many as fill 16 bytes; acc has as many neighbouring rows one after the other, as VectorMma gives
+// along m, e.run is as many as fill 16 bytes; acc has as many neighbouring rows one after the other, as SimtMma gives
 // them.
 template <int TileM, int TileN, int Threads, class T, class Accumulators, class Coords, class Origin, class Shape>
 CUTE_DEVICE void store_rows(EpilogueOf<T> const& product, Accumulators const& acc, Coords const& coord,

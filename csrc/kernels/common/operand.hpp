@@ -81,33 +81,21 @@ struct VectorCopy<T, Major::k, Atom> {
                                      cute::Layout<cute::Shape<cute::_1, cute::Int<vector>>>{}));
 };
 
-// 16x16 threads. A warp is 8x4 threads and the permutation gives a thread four neighbouring rows and
-// columns, so that it reads shared memory in 16-byte vectors, 8 different ones of A and 4 of B per warp.
-template <class T>
-using VectorMma = decltype(cute::make_tiled_mma(
+// Scalar multiply-adds by warps of 8x4 threads. The permutation gives a thread neighbouring rows and columns, as many as
+// fill 16 bytes, so that it reads shared memory in vectors: a warp 8 different ones of A and 4 of B. Lanes are arranged so
+// that lane ^ 1 reads the same of A, and lane ^ 2 the same of B, because such pairs are served together.
+template <class T, int warps_m, int warps_n, int together = 16 / static_cast<int>(sizeof(T))>
+using SimtMma = decltype(cute::make_tiled_mma(
     cute::UniversalFMA<T, T, T>{},
-    cute::Layout<cute::Shape<cute::Shape<cute::_8, cute::_2>, cute::Shape<cute::_4, cute::_4>, cute::_1>,
-                 cute::Stride<cute::Stride<cute::_1, cute::_32>, cute::Stride<cute::_8, cute::_64>, cute::_0>>{},
-    cute::Tile<cute::Layout<cute::Shape<cute::_16, cute::_4>, cute::Stride<cute::_4, cute::_1>>,
-               cute::Layout<cute::Shape<cute::_16, cute::_4>, cute::Stride<cute::_4, cute::_1>>, cute::_1>{}));
-
-// The same for a tile of 256x32: 32x8 threads, 8x4 results each.
-template <class T>
-using NarrowMma = decltype(cute::make_tiled_mma(
-    cute::UniversalFMA<T, T, T>{},
-    cute::Layout<cute::Shape<cute::Shape<cute::_8, cute::_4>, cute::Shape<cute::_4, cute::_2>, cute::_1>,
-                 cute::Stride<cute::Stride<cute::_1, cute::_32>, cute::Stride<cute::_8, cute::_128>, cute::_0>>{},
-    cute::Tile<cute::Layout<cute::Shape<cute::_32, cute::_4>, cute::Stride<cute::_4, cute::_1>>,
-               cute::Layout<cute::Shape<cute::_8, cute::_4>, cute::Stride<cute::_4, cute::_1>>, cute::_1>{}));
-
-// The same for a tile of 64x64: 16x8 threads, 4x8 results each.
-template <class T>
-using SmallMma = decltype(cute::make_tiled_mma(
-    cute::UniversalFMA<T, T, T>{},
-    cute::Layout<cute::Shape<cute::Shape<cute::_8, cute::_2>, cute::Shape<cute::_4, cute::_2>, cute::_1>,
-                 cute::Stride<cute::Stride<cute::_1, cute::_32>, cute::Stride<cute::_8, cute::_64>, cute::_0>>{},
-    cute::Tile<cute::Layout<cute::Shape<cute::_16, cute::_4>, cute::Stride<cute::_4, cute::_1>>,
-               cute::Layout<cute::Shape<cute::_8, cute::_4>, cute::Stride<cute::_4, cute::_1>>, cute::_1>{}));
+    cute::Layout<cute::Shape<cute::Shape<cute::_2, cute::_4, cute::Int<warps_m>>,
+                             cute::Shape<cute::_2, cute::_2, cute::Int<warps_n>>, cute::_1>,
+                 cute::Stride<cute::Stride<cute::_2, cute::_8, cute::_32>,
+                              cute::Stride<cute::_1, cute::_4, cute::Int<32 * warps_m>>, cute::_0>>{},
+    cute::Tile<cute::Layout<cute::Shape<cute::Int<8 * warps_m>, cute::Int<together>>,
+                            cute::Stride<cute::Int<together>, cute::_1>>,
+               cute::Layout<cute::Shape<cute::Int<4 * warps_n>, cute::Int<together>>,
+                            cute::Stride<cute::Int<together>, cute::_1>>,
+               cute::_1>{}));
 
 // Strides of an operand in global memory. A kernel for whole tiles knows which one is 1; a predicated one takes any, so
 // both are run-time values. Strides are 64-bit: an operand may span more than 2^31 elements.

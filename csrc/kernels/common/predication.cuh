@@ -2,6 +2,8 @@
 
 #include <cute/tensor.hpp>
 
+#include "numeric/types.hpp"
+
 // What a predicated kernel does at the edge of a matrix. A coordinate tensor is the identity layout, tiled and
 // partitioned exactly like the data that it speaks for, so coord(i) is where data(i) lies in the whole matrix.
 namespace cute_py::kernels {
@@ -30,6 +32,18 @@ CUTE_DEVICE void round_factors(cute::Tensor<Engine, Layout>&& factors)
     for (int i = 0; i < cute::size(factors); ++i) {
       // Its bits are still those of a float32; converted to one, they would be cut off.
       factors(i) = cutlass::tfloat32_t(reinterpret_cast<float const&>(factors(i)));
+    }
+  }
+}
+
+// Takes the conjugates of complex factors, if asked to.
+template <class Engine, class Layout>
+CUTE_DEVICE void conjugate_factors(cute::Tensor<Engine, Layout>&& factors, bool conjugate)
+{
+  if constexpr (numeric::kIsComplex<typename Engine::value_type>) {
+    CUTE_UNROLL
+    for (int i = 0; i < cute::size(factors); ++i) {
+      factors(i) = numeric::conjugate_if(conjugate, factors(i));
     }
   }
 }

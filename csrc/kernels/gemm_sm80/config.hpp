@@ -41,9 +41,20 @@ struct TensorOp<double> {
   static constexpr int compute_capability = 80;
 };
 
+// Four real products.
+template <>
+struct TensorOp<numeric::complex128> : TensorOp<double> {
+  using Instruction = cute::SM80_8x8x4_C64C64C64C64_TN;
+  using Accumulator = numeric::complex128;
+};
+
 // The doubles of SM90's tensor cores are twice as fast as those that SM80 has, too.
 struct TensorOpSm90Double : TensorOp<double> {
   using Instruction = cute::SM90_16x8x8_F64F64F64F64_TN;
+  static constexpr int compute_capability = 90;
+};
+struct TensorOpSm90Complex : TensorOp<numeric::complex128> {
+  using Instruction = cute::SM90_16x8x4_C64C64C64C64_TN;
   static constexpr int compute_capability = 90;
 };
 
@@ -72,6 +83,17 @@ struct TensorTile64x64 {
 struct TensorTileDouble128x128 : TensorTile128x128 {
   using Warps = cute::Shape<cute::_4, cute::_2, cute::_1>;
   static constexpr int ctas = 1;
+};
+
+struct TensorTile32x64 : TensorTile64x64 {
+  using M = cute::_32;
+  static constexpr int ctas = 4;
+};
+struct TensorTileComplex64x64 : TensorTile64x64 {
+  static constexpr int ctas = 2;
+};
+struct TensorTileComplex32x32 : TensorTile32x64 {
+  using N = cute::_32;
 };
 
 constexpr int log2_of(int x) { return x <= 1 ? 0 : 1 + log2_of(x / 2); }
@@ -119,6 +141,20 @@ struct TensorOpSmem<double, Major::mn, TileK> {
   using Atom = decltype(cute::composition(
       cute::Swizzle<2, 2, 2>{}, cute::Layout<cute::Shape<cute::_16, cute::_8>, cute::Stride<cute::_1, cute::_16>>{}));
   using Read = cute::Copy_Atom<cute::UniversalCopy<double>, double>;
+};
+
+// Of complex doubles a quarter of a warp reads 2 rows and 4 steps of k at a time.
+template <int TileK>
+struct TensorOpSmem<numeric::complex128, Major::k, TileK> {
+  using Atom = decltype(cute::composition(
+      cute::Swizzle<1, 2, 1>{}, cute::Layout<cute::Shape<cute::_8, cute::_8>, cute::Stride<cute::_8, cute::_1>>{}));
+  using Read = cute::Copy_Atom<cute::UniversalCopy<numeric::complex128>, numeric::complex128>;
+};
+template <int TileK>
+struct TensorOpSmem<numeric::complex128, Major::mn, TileK> {
+  using Atom = decltype(cute::composition(
+      cute::Swizzle<2, 1, 2>{}, cute::Layout<cute::Shape<cute::_8, cute::_8>, cute::Stride<cute::_1, cute::_8>>{}));
+  using Read = cute::Copy_Atom<cute::UniversalCopy<numeric::complex128>, numeric::complex128>;
 };
 
 // Warps that share a tile of C; stages of shared memory filled by cp.async, in vectors of 16 bytes or, Form::nested, in
@@ -195,7 +231,7 @@ struct GemmSm80 {
   using ReadB = typename SmemB::Read;
 
   static constexpr bool in_vectors = form == Form::vectors;
-  static constexpr int vector_bytes_a = in_vectors ? 16 : 0;  // that have to lie side by side
+  static constexpr int vector_bytes_a = in_vectors && vector > 1 ? 16 : 0;  // that have to lie side by side
   static constexpr int vector_bytes_b = vector_bytes_a;
   template <Major major, class BLK_MN>
   using Offsets =
@@ -228,5 +264,15 @@ template <class T, Major major_a, Major major_b, Form form>
 using GemmSm90Double128x128 = GemmSm80<T, major_a, major_b, form, TensorTileDouble128x128, TensorOpSm90Double>;
 template <class T, Major major_a, Major major_b, Form form>
 using GemmSm90Double64x64 = GemmSm80<T, major_a, major_b, form, TensorTile64x64, TensorOpSm90Double>;
+template <class T, Major major_a, Major major_b, Form form>
+using GemmSm90Double32x64 = GemmSm80<T, major_a, major_b, form, TensorTile32x64, TensorOpSm90Double>;
+
+// Complex doubles, and on SM90.
+template <class T, Major major_a, Major major_b, Form form>
+using GemmSm80Complex64x64 = GemmSm80<T, major_a, major_b, form, TensorTileComplex64x64>;
+template <class T, Major major_a, Major major_b, Form form>
+using GemmSm90Complex64x64 = GemmSm80<T, major_a, major_b, form, TensorTileComplex64x64, TensorOpSm90Complex>;
+template <class T, Major major_a, Major major_b, Form form>
+using GemmSm90Complex32x32 = GemmSm80<T, major_a, major_b, form, TensorTileComplex32x32, TensorOpSm90Complex>;
 
 }  // namespace cute_py::kernels

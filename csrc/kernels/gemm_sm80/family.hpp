@@ -20,4 +20,8 @@ struct gemm_sm80_family {
                                              typename Config::StrideB, typename Config::StrideC>;
 };
 
+struct NamedSm90 : NamedByTile {
+  static constexpr char const* after = "sm90";
+};
+
 }  // namespace cute_py::kernels

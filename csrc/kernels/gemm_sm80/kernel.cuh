@@ -157,6 +157,8 @@ void gemm_sm80(ProblemShape shape_MNK,
         }
         round_factors(tCrA(_,_,k_block));
         round_factors(tCrB(_,_,k_block));
+        conjugate_factors(tCrA(_,_,k_block), dA.conjugate);
+        conjugate_factors(tCrB(_,_,k_block), dB.conjugate);
         gemm(mma, tCrA(_,_,k_block), tCrB(_,_,k_block), tCrC);                                          // (MMA,MMA_M,MMA_N)
       });
     }

@@ -20,7 +20,11 @@ model::Speed speed_of(Traits const& t) {
       if (t.compute_capability < 90)
         return in_vectors ? model::Speed{31.8, 0.95, small ? 3.7 : 7.8} : model::Speed{22, 0.64, 3.4};
       if (!in_vectors) return {24.1, 0.7, 3.2, 4100};
+      if (t.tile[0] == 32) return {47, 0.6, 4};
       return small ? model::Speed{52.8, 1, 4.8} : model::Speed{52, 1, 8.5};
+    case Compute::c128:
+      if (t.compute_capability < 90) return {7.5, 0.95, 8};
+      return t.tile[0] == 32 ? model::Speed{10.8, 0.6, 5} : model::Speed{13.2, 0.8, 8};
     case Compute::i32:
       if (!in_vectors) return {120, 0.7, 3.5, 4000};
       return small ? model::Speed{350, 0.7, 3.4} : model::Speed{700, 1, 5.4};

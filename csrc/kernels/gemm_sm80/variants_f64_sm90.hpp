@@ -4,10 +4,6 @@
 
 namespace cute_py::kernels {
 
-struct NamedSm90 : NamedByTile {
-  static constexpr char const* after = "sm90";
-};
-
 struct NamedNestedSm90 : NamedNested {
   static constexpr char const* after = "sm90";
 };
@@ -16,7 +12,8 @@ struct NamedNestedSm90 : NamedNested {
 struct gemm_sm80_variants_f64_sm90 {
   using Family = gemm_sm80_family;
   using Rows = List<Row<GemmSm90Double64x64, Form::nested, NamedNestedSm90, kGpu, Types<double>, Layouts<NT, TN, NN>>,
-                    Row<GemmSm90Double64x64, Form::vectors, NamedSm90, kGpu, Types<double>, Layouts<NT, TN, NN>>,
+                    Row<GemmSm90Double32x64, Form::vectors, NamedSm90, kGpu, Types<double>, Layouts<NT, TN, NN>>,
+           Row<GemmSm90Double64x64, Form::vectors, NamedSm90, kGpu, Types<double>, Layouts<NT, TN, NN>>,
                     Row<GemmSm90Double128x128, Form::vectors, NamedSm90, kGpu, Types<double>, Layouts<NT, TN, NN>>>;
 };
 

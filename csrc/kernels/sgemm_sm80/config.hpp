@@ -4,29 +4,30 @@
 
 namespace cute_py::kernels {
 
-// The tile of sgemm_sm80 and what computes it: 16x16 threads, 8x8 results of 4 bytes for each.
+// The tile of sgemm_sm80 and the warps that compute it: 8x8 results for each thread.
 template <class T>
 struct SquareTile {
   using M = TileM<T>;
   using N = TileN<T>;
-  using TiledMma = VectorMma<T>;
+  using TiledMma = SimtMma<T, M::value / 64, N::value / 32>;
   static constexpr int ctas = 2;
 };
 
-// A tile for results of few columns.
+// A tile for results of few columns: 8x4 results for each thread.
 template <class T>
 struct NarrowTile : SquareTile<T> {
   using M = cute::_256;
   using N = cute::_32;
-  using TiledMma = NarrowMma<T>;
+  using TiledMma = SimtMma<T, 4, 2>;
 };
 
-// A tile for small results, and for those that the large one would fill badly.
+// A tile for small results, and for those that the large one would fill badly: 4x8 results of 4 bytes for each thread,
+// 4x4 of 8.
 template <class T>
 struct SmallTile {
   using M = cute::_64;
-  using N = cute::_64;
-  using TiledMma = SmallMma<T>;
+  using N = cute::conditional_t<sizeof(T) <= 4, cute::_64, cute::_32>;
+  using TiledMma = SimtMma<T, 2, 2>;
   static constexpr int ctas = 4;
 };
 

@@ -9,10 +9,9 @@ namespace {
 // November 2026, which they meet within 4 to 8 % on average. Doubles, and whole tiles of complex numbers, are in builds
 // that nobody has timed: half, a quarter and an eighth.
 model::Speed speed_of(Traits const& t) {
-  bool const small = t.threads == 128;
+  bool const small = t.tile[0] == 64;
   if (t.predicated) {
     bool const any = t.vector_bytes_a == 0 && t.vector_bytes_b == 0 && t.major_a == Major::mn;
-    if (t.compute == Compute::c128) return {3.2, 0.98, 6.8};
     if (t.compute == Compute::c64) {
       if (any) return {9.6, 0.8, 8.8, 13500};
       return small ? model::Speed{11.2, 0.96, 8.9} : model::Speed{10.5, 0.96, 7.4};

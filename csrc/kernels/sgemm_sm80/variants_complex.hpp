@@ -10,8 +10,7 @@ struct sgemm_sm80_variants_complex {
   using Rows =
       List<Row<SgemmSm80Small, Form::nested, NamedNested, kHost | kGpu, Types<numeric::complex64>, Layouts<NT, NN>>,
            Row<SgemmSm80Small, Form::vectors, NamedByTile, kHost | kGpu, Types<numeric::complex64>, Any>,
-           Row<SgemmSm80, Form::vectors, NamedByTile, kGpu, Types<numeric::complex64>, Any>,
-           Row<SgemmSm80, Form::vectors, NamedByTile, kHost | kGpu, Types<numeric::complex128>, Any>>;
+           Row<SgemmSm80, Form::vectors, NamedByTile, kGpu, Types<numeric::complex64>, Any>>;
 };
 
 }  // namespace cute_py::kernels
