@@ -18,7 +18,8 @@ import math
 import random
 import statistics
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple, TextIO
 
 import torch
@@ -41,7 +42,8 @@ class Problem(NamedTuple):
     ours: Callable[[], Any]
     theirs: Callable[[], Any]
     error: Callable[[], float]
-    chosen: Callable[[], str]
+    candidates: Callable[[], Sequence[cute_py.Candidate]]
+    planned: Callable[[cute_py.Candidate], Callable[[], Any]]
 
 
 def drawn(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
@@ -79,7 +81,8 @@ def gemm(chance: random.Random, name: str) -> Problem | None:
         lambda: cute_py.gemm(A, B, C, compute=compute),
         lambda: torch.mm(B, A.t(), out=D),
         error,
-        lambda: str(cute_py.gemm.explain(A, B, C, compute=compute).candidates[0]),
+        lambda: cute_py.gemm.explain(A, B, C, compute=compute).candidates,
+        lambda candidate: partial(cute_py.gemm.plan(A, B, C, compute=compute, config=candidate), A, B, C),
     )
 
 
@@ -117,7 +120,8 @@ def contraction(chance: random.Random, name: str) -> Problem | None:
         lambda: cute_py.contract(subscripts, A, B, C),
         theirs,
         error,
-        lambda: str(cute_py.contract.explain(subscripts, A, B, C).candidates[0]),
+        lambda: cute_py.contract.explain(subscripts, A, B, C).candidates,
+        lambda candidate: partial(cute_py.contract.plan(subscripts, A, B, C, config=candidate), A, B, C),
     )
 
 
@@ -151,7 +155,7 @@ def measure(problem: Problem, name: str, tolerance: float) -> dict[str, Any]:
         "bytes": problem.bytes,
         "us": ours,
         "peer_us": theirs,
-        "chosen": problem.chosen(),
+        "chosen": str(problem.candidates()[0]),
     }
 
 

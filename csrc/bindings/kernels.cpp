@@ -52,6 +52,7 @@ py::dict entry_dict(Entry const& entry) {
   d["most_n"] = t.most_n != 0 ? py::object(py::int_(t.most_n)) : py::none();
   d["tile"] = py::make_tuple(t.tile[0], t.tile[1], t.tile[2]);
   d["threads"] = t.threads;
+  d["ctas_per_multiprocessor"] = t.ctas_per_multiprocessor;
   d["stages"] = t.stages;
   d["shared_bytes"] = t.shared_bytes;
   d["predicated"] = t.predicated;

@@ -131,13 +131,18 @@ class Chooser {
     }
   }
 
-  // The counters have to be 0, and of each four sums the last CTA reads three.
+  // The counters have to be 0. At each level the last CTA of a few counts, and reads their sums, four at a time.
   static double us_to_add(Traits const& t, std::int64_t parts) {
-    constexpr double kClearUs = 2;
+    constexpr double kClearUs = 1.5;
     constexpr double kLevelUs = 1.5;
-    constexpr double kBytesPerUs = 100e3;  // of a CTA, from the second-level cache
+    constexpr double kReadUs = 0.5;
+    constexpr double kBytesPerUs = 32e3;  // of a CTA
+    constexpr std::int64_t kTogether = 8;
     double us = kClearUs;
-    for (std::int64_t left = parts; left > 1; left = ceil_div(left, 4)) us += kLevelUs + 4 * t.part_bytes / kBytesPerUs;
+    for (std::int64_t left = parts; left > 1; left = ceil_div(left, kTogether)) {
+      auto const reads = static_cast<double>(ceil_div(std::min(left, kTogether), 4));
+      us += kLevelUs + reads * (kReadUs + t.part_bytes / kBytesPerUs);
+    }
     return us;
   }
 

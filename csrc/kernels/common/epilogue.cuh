@@ -4,6 +4,7 @@
 
 #include <cute/tensor.hpp>
 
+#include "kernels/common/neighbours.hpp"
 #include "kernels/common/modes.cuh"
 #include "numeric/epilogue.hpp"
 
@@ -116,12 +117,6 @@ struct SumsInShared {
       write(chunk);
     }
   }
-};
-
-// Elements that are read or written together.
-template <class T, int count>
-struct alignas(count * sizeof(T)) Neighbours {
-  T x[count];
 };
 
 // D = alpha * sum + beta * D for `count` neighbours.

@@ -6,13 +6,14 @@
 #include <cute/tensor.hpp>
 
 #include "kernels/common/mode_map.hpp"
+#include "kernels/common/neighbours.hpp"
 
 // K in parts: each is summed by a CTA of its own, and the CTA that is the last to finish adds the sums, in an order that
 // does not depend on which that is.
 namespace cute_py::kernels {
 
 // So many neighbouring sums become one, by the last of their CTAs, and so many of these again, until one is left.
-inline constexpr std::uint32_t kPartsTogether = 4;
+inline constexpr std::uint32_t kPartsTogether = 8;
 
 // How the CTAs of a launch share K. blockIdx.z counts the parts of a product, then products.
 struct Parts {
@@ -21,7 +22,7 @@ struct Parts {
   std::uint32_t grid_m = 1;                     // tiles of C
   std::uint32_t grid_n = 1;
   unsigned* arrived = nullptr;  // (node,part of a tile): CTAs that have come so far; all 0 before a launch and after it
-  void* sums = nullptr;         // (thread,value,part of a tile)
+  void* sums = nullptr;         // (values of 16 bytes,thread,values,part of a tile)
 
   struct One {
     std::uint32_t l;       // the product
@@ -49,13 +50,16 @@ CUTE_DEVICE bool add_parts(Parts const& parts, std::uint32_t l, std::uint32_t nu
 {
   using T = typename Acc::value_type;
   constexpr int values = decltype(cute::size(acc))::value;
+  constexpr int together = values * sizeof(T) % 16 == 0 ? 16 / static_cast<int>(sizeof(T)) : 1;
+  using Vector = Neighbours<T, together>;
+  constexpr int vectors = values / together;
   std::uint32_t const count = parts.count.divisor;
   if (count == 1) return true;
   std::uint32_t const tile = (l * parts.grid_n + blockIdx.y) * parts.grid_m + blockIdx.x;
   unsigned* const arrived = parts.arrived + tile * count;
-  T* const sums = static_cast<T*>(parts.sums) + std::int64_t{tile} * count * values * Threads + threadIdx.x;
-  auto const at = [&](std::uint32_t part, int value) -> T& {
-    return sums[(std::int64_t{part} * values + value) * Threads];
+  Vector* const sums = static_cast<Vector*>(parts.sums) + std::int64_t{tile} * count * vectors * Threads + threadIdx.x;
+  auto const at = [&](std::uint32_t part, int vector) -> Vector& {
+    return sums[(std::int64_t{part} * vectors + vector) * Threads];
   };
   bool* const is_last = static_cast<bool*>(shared);
 
@@ -63,18 +67,22 @@ CUTE_DEVICE bool add_parts(Parts const& parts, std::uint32_t l, std::uint32_t nu
   for (std::uint32_t step = 1; step < count; step *= kPartsTogether, ++level) {
     std::uint32_t const first = number / (step * kPartsTogether) * (step * kPartsTogether);
     std::uint32_t const rest = (count - first + step - 1) / step;
-    std::uint32_t const together = rest < kPartsTogether ? rest : kPartsTogether;
-    if (together > 1) {
+    std::uint32_t const summands = rest < kPartsTogether ? rest : kPartsTogether;
+    if (summands > 1) {
       CUTE_UNROLL
-      for (int i = 0; i < values; ++i) {
-        if (i < used) at(number, i) = acc(i);
+      for (int v = 0; v < vectors; ++v) {
+        Vector own;
+        CUTE_UNROLL
+        for (int i = 0; i < together; ++i) own.x[i] = acc(v * together + i);
+        if (v * together < used) at(number, v) = own;
       }
-      __threadfence();
 
       __syncthreads();  // all threads have written their sums, and have read what was in shared memory
 
       if (threadIdx.x == 0) {
-        *is_last = atomicInc(arrived + first + level, together - 1) == together - 1;
+        __threadfence();
+        *is_last = atomicInc(arrived + first + level, summands - 1) == summands - 1;
+        __threadfence();
       }
 
       __syncthreads();  // whether this CTA is the last one becomes visible to all threads
@@ -82,15 +90,25 @@ CUTE_DEVICE bool add_parts(Parts const& parts, std::uint32_t l, std::uint32_t nu
       if (!*is_last) {
         return false;
       }
-      __threadfence();
-      CUTE_UNROLL
-      for (int i = 0; i < values; ++i) {
-        if (i < used) acc(i) = at(first, i);
-      }
-      for (std::uint32_t other = 1; other < together; ++other) {
+      // Those of four parts are on their way at a time; of fewer, the last one again, which is not added.
+      cute::clear(acc);
+      CUTE_NO_UNROLL
+      for (std::uint32_t i = 0; i < summands; i += 4) {
         CUTE_UNROLL
-        for (int i = 0; i < values; ++i) {
-          if (i < used) acc(i) = acc(i) + at(first + other * step, i);
+        for (int v = 0; v < vectors; ++v) {
+          if (v * together < used) {
+            Vector of[4];
+            CUTE_UNROLL
+            for (std::uint32_t j = 0; j < 4; ++j) of[j] = at(first + cute::min(i + j, summands - 1) * step, v);
+            CUTE_UNROLL
+            for (std::uint32_t j = 0; j < 4; ++j) {
+              CUTE_UNROLL
+              for (int x = 0; x < together; ++x) {
+                T& sum = acc(v * together + x);
+                sum = i + j < summands ? T(sum + of[j].x[x]) : sum;
+              }
+            }
+          }
         }
       }
     }

@@ -171,6 +171,12 @@ inline constexpr bool kReadsVectors = false;
 template <class Config>
 inline constexpr bool kReadsVectors<Config, std::void_t<decltype(Config::vector_bytes_a)>> = true;
 
+// Does a Config that does not convert conjugate?
+template <class Config, class = void>
+inline constexpr bool kConjugates = false;
+template <class Config>
+inline constexpr bool kConjugates<Config, std::enable_if_t<Config::conjugates>> = true;
+
 template <class Family, class Config>
 constexpr Traits traits_of_copies(char const* name, Target target) {
   Traits t{};
@@ -234,7 +240,7 @@ constexpr Traits traits_of_gemm(char const* name, Target target) {
   t.part_bytes = Params::part_values * Config::threads * static_cast<int>(sizeof(T));
   t.part_tiles = Params::part_tiles;
   t.predicated = Config::predicated;
-  t.conjugates = !numeric::kIsComplex<T> || Config::converting;
+  t.conjugates = !numeric::kIsComplex<T> || Config::converting || kConjugates<Config>;
   t.major_a = Layout::a;
   t.major_b = Layout::b;
   if constexpr (kReadsVectors<Config>) {

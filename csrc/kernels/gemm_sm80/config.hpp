@@ -169,6 +169,7 @@ struct GemmSm80 {
   static constexpr bool predicated = true;
   static constexpr bool nested = true;
   static constexpr bool converting = false;
+  static constexpr bool conjugates = true;
   static constexpr int max_rows = kAnyExtent;
   static constexpr int max_columns = kAnyExtent;
   static constexpr bool fuses = true;

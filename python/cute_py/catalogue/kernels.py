@@ -59,6 +59,8 @@ class Kernel(Drawable):
         (BLK_M, BLK_N, BLK_K) of a CTA, in elements; of a CPU kernel, the register tile and the block of K.
     threads
         Per CTA; 1 for a CPU kernel, which is given its threads by `set_num_threads`.
+    ctas_per_multiprocessor
+        CTAs that a multiprocessor of an H100 has room for at a time; 0 of a CPU kernel.
     stages
         Tiles of shared memory in flight.
     shared_bytes
@@ -94,6 +96,7 @@ class Kernel(Drawable):
     most_n: int | None
     tile: tuple[int, int, int]
     threads: int
+    ctas_per_multiprocessor: int
     stages: int
     shared_bytes: int
     predicated: bool
