@@ -3,11 +3,11 @@
     python benchmarks/calibrate.py measure runs.jsonl [--seed 1] [--count 60] [--types float32 ...] [--seconds 120]
     python benchmarks/calibrate.py fit runs.jsonl ...
 
-`measure` takes the products of `gpu_random.py`, checks every candidate against float64, and writes a line for each. It prints
+`measure` needs PyTorch with CUDA; it takes the products of `gpu_random.py`, checks every candidate against float64, and writes a line for each. It prints
 the regret: the time of the candidate that is chosen over that of the best. `fit` prints the four numbers of
-`kernels::model::Speed` for every form, type and tile that is in the runs: what belongs into the families' `rules.cpp`. It needs no GPU,
-but the package that the runs were made with. Its formula is that of `kernels/common/model.hpp`, for products that lie in
-vectors or are read element by element. Needs PyTorch with CUDA to measure.
+`kernels::model::Speed` for every form, type and tile that is in the runs: what belongs into the families' `rules.cpp`. It needs
+no GPU and no PyTorch. Its formula is that of `kernels/common/model.hpp`, for products that lie in
+vectors or are read element by element.
 """
 
 from __future__ import annotations
@@ -23,17 +23,15 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import cute_py
-
 BYTES = {"float16": 2, "bfloat16": 2, "float32": 4, "tfloat32": 4, "float64": 8, "complex64": 8, "complex128": 16}
 TILED = ("sgemm_sm80", "gemm_sm80")
 LAUNCH_US = 2.4  # as in model.hpp
 AGAINST_THE_GRAIN = 0.05
-CACHE_OVER_MEMORY = 1.25
+CACHE_OVER_MEMORY = 2
 
 
 def measure(options: argparse.Namespace) -> int:
-    import torch
+    import cute_py
     from gpu_random import TOLERANCE, gemm, microseconds
 
     device = cute_py.devices()[0]
@@ -59,8 +57,10 @@ def measure(options: argparse.Namespace) -> int:
                         print(f"{name} {problem.name}: WRONG, {candidate}", file=sys.stderr)
                         return 1
                     times.append(microseconds(call))
-                    run = {"type": name, "problem": problem.name, "measured_us": times[-1]} | candidate._asdict() | facts
-                    print(json.dumps(run), file=save, flush=True)
+                    kernel = cute_py.kernels()[candidate.kernel]
+                    traits = {"layout": kernel.layout, "tile": kernel.tile, "resident": kernel.ctas_per_multiprocessor}
+                    run = {"type": name, "problem": problem.name, "measured_us": times[-1]} | candidate._asdict() | traits
+                    print(json.dumps(run | facts), file=save, flush=True)
                 regrets.append(times[0] / min(times))
             if regrets:
                 regrets.sort()
@@ -77,7 +77,8 @@ class Run(NamedTuple):
 
     us: float
     extents: tuple[int, int, int]
-    kernel: cute_py.Kernel
+    tile: tuple[int, int, int]
+    resident: int  # CTAs of a multiprocessor
     parts: int
     bytes: int  # of an element
     access: tuple[int, int]  # bytes of an access to A and to B
@@ -93,19 +94,19 @@ def run_of(record: dict[str, Any]) -> Run:
     majors = [layout[0] == "n", layout[1] == "t"]  # of A along M, of B along N
     if record["transposed"]:
         m, n, majors = n, m, majors[::-1]
-    kernel = cute_py.kernels()[record["kernel"]]
-    made_for = [kernel.layout[0] == "n", kernel.layout[1] == "t"]
+    made_for = [record["layout"][0] == "n", record["layout"][1] == "t"]
+    takes_vectors = record["kernel"].startswith("gemm_sm80")
     size = BYTES[record["type"]]
     access = []
-    for of_mn, wanted, rows, vector in zip(majors, made_for, (m, n), kernel.vector_bytes, strict=True):
+    for of_mn, wanted, rows in zip(majors, made_for, (m, n), strict=True):
         length = (rows if of_mn else k) * size
         widest = next(x for x in (16, 8, 4, size) if x <= size or length % x == 0)
-        fits = of_mn == wanted and (kernel.kernel == "gemm_sm80" or vector > 0 or of_mn)
-        access.append(max(widest, size) if fits else size)
+        access.append(max(widest, size) if of_mn == wanted and (takes_vectors or of_mn) else size)
     return Run(
         record["measured_us"],
         (m, n, k),
-        kernel,
+        tuple(record["tile"]),
+        record["resident"],
         record["parts"],
         size,
         (access[0], access[1]),
@@ -118,7 +119,7 @@ def run_of(record: dict[str, Any]) -> Run:
 
 def estimate(run: Run, tflops: float, alone: float, us_per_wave: float, accesses_per_us: float) -> float:
     m, n, k = run.extents
-    tile_m, tile_n, tile_k = run.kernel.tile
+    tile_m, tile_n, tile_k = run.tile
     k_tiles = math.ceil(k / tile_k)
     count = math.ceil(m / tile_m) * math.ceil(n / tile_n)
     if run.parts > 1:
@@ -128,12 +129,11 @@ def estimate(run: Run, tflops: float, alone: float, us_per_wave: float, accesses
     math_us = 2 * tile_m * tile_n * tile_k * k_tiles / (tflops * 1e6 / 132 * run.clock)
     accesses = (tile_m / run.access[0] + tile_n / run.access[1]) * run.bytes * tile_k * k_tiles
     math_us = max(math_us, accesses / (accesses_per_us * run.clock))
-    resident = run.kernel.ctas_per_multiprocessor
-    waves, rest = divmod(count, run.multiprocessors * resident)
-    us = waves * (resident * math_us + us_per_wave)
+    waves, rest = divmod(count, run.multiprocessors * run.resident)
+    us = waves * (run.resident * math_us + us_per_wave)
     if rest > 0:
         share = math.ceil(rest / run.multiprocessors)
-        us += share * math_us / (alone + (1 - alone) * (share - 1) / max(1, resident - 1)) + us_per_wave
+        us += share * math_us / (alone + (1 - alone) * (share - 1) / max(1, run.resident - 1)) + us_per_wave
     us *= 1 + AGAINST_THE_GRAIN * run.against
     memory = (m * k + n * k + m * n) * run.bytes / run.memory_bytes_per_us
     busy = min(1, count / run.multiprocessors)
@@ -144,7 +144,7 @@ def estimate(run: Run, tflops: float, alone: float, us_per_wave: float, accesses
 
 def us_to_add(run: Run) -> float:
     """The same as in dispatch/choose.cpp."""
-    part_bytes = run.kernel.tile[0] * run.kernel.tile[1] * max(4, run.bytes)
+    part_bytes = run.tile[0] * run.tile[1] * max(4, run.bytes)
     us, left = 1.5, run.parts
     while left > 1:
         us += 1.5 + math.ceil(min(left, 8) / 4) * (0.5 + part_bytes / 32e3)
