@@ -31,11 +31,16 @@ CACHE_OVER_MEMORY = 2
 
 
 def measure(options: argparse.Namespace) -> int:
-    import cute_py
     from gpu_random import TOLERANCE, gemm, microseconds
 
+    import cute_py
+
     device = cute_py.devices()[0]
-    facts = {"multiprocessors": device.multiprocessors, "memory_gb_per_s": device.memory_gb_per_s, "clock_mhz": device.clock_mhz}
+    facts = {
+        "multiprocessors": device.multiprocessors,
+        "memory_gb_per_s": device.memory_gb_per_s,
+        "clock_mhz": device.clock_mhz,
+    }
     end = time.monotonic() + options.seconds
     with options.runs[0].open("w") as save:
         for name in options.types:
@@ -59,7 +64,9 @@ def measure(options: argparse.Namespace) -> int:
                     times.append(microseconds(call))
                     kernel = cute_py.kernels()[candidate.kernel]
                     traits = {"layout": kernel.layout, "tile": kernel.tile, "resident": kernel.ctas_per_multiprocessor}
-                    run = {"type": name, "problem": problem.name, "measured_us": times[-1]} | candidate._asdict() | traits
+                    run = (
+                        {"type": name, "problem": problem.name, "measured_us": times[-1]} | candidate._asdict() | traits
+                    )
                     print(json.dumps(run | facts), file=save, flush=True)
                 regrets.append(times[0] / min(times))
             if regrets:

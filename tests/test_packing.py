@@ -126,3 +126,50 @@ def test_what_was_tuned_keeps_what_is_packed(tmp_path: Path, rng: np.random.Gene
         assert json.loads(path.read_text())["products"][0]["packed"] == "AB"
     finally:
         cute_py.forget_tuning()
+
+
+@pytest.mark.parametrize("limit", [0, 255, 70_000, 3_000_000, 20_000_000, None])
+def test_a_product_takes_no_more_memory_than_it_may(limit: int | None) -> None:
+    """Packed factors, a packed result, parts of K, and an operand that is summed first."""
+    A = np.ones((515, 2049), np.float16)
+    B = np.ones((2049, 515), np.float16).T
+    short = np.ones((30, 4096), np.float32)
+    cases = [
+        (cute_py.gemm, (A, B)),
+        (cute_py.gemm, (short, short)),
+        (cute_py.contract, ("abx,cb->ac", np.ones((200, 50, 40), np.float32), np.ones((60, 50), np.float32))),
+        (
+            cute_py.contract,
+            ("fbea,cdef->dabcf", np.ones((24, 16, 12, 8), np.float32), np.ones((9, 8, 12, 24), np.float32)),
+        ),
+    ]
+    took = [
+        product.explain(*args, device=cute_py.Device("H200"), workspace=limit).workspace_bytes
+        for product, args in cases
+    ]
+    if limit is None:
+        assert max(took) > 2_000_000
+        assert min(took[:3]) > 0
+    else:
+        assert max(took) <= limit
+
+
+def test_with_little_memory_results_are_the_same() -> None:
+    rng = np.random.default_rng(5)
+    A = rng.integers(-3, 4, (40, 50, 6)).astype(np.float32)
+    B = rng.integers(-3, 4, (30, 50)).astype(np.float32)
+    expected = np.einsum("abx,cb->ac", A, B)
+    for device in ("cpu", "emulator"):
+        for limit in (0, 10**30):
+            assert (cute_py.contract("abx,cb->ac", A, B, device=device, workspace=limit) == expected).all()
+    plan = cute_py.contract.plan("abx,cb->ac", A, B, device="emulator", workspace=0)
+    assert plan.workspace_bytes == 0
+    assert (plan(A, B) == expected).all()
+    assert (cute_py.einsum("abx,cb,cd->ad", A, B, B, workspace=0) == np.einsum("abx,cb,cd->ad", A, B, B)).all()
+
+
+@pytest.mark.parametrize("wrong", [-1, 1.5, True, "1 GB", np.float32(3)])
+def test_a_limit_that_is_no_number_of_bytes(wrong: Any) -> None:
+    A = np.ones((3, 4), np.float32)
+    with pytest.raises(cute_py.OperandError, match="workspace is the most bytes"):
+        cute_py.gemm(A, A, workspace=wrong)

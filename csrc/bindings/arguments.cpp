@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <string>
 
 #include "base/errors.hpp"
@@ -100,6 +101,19 @@ bool flag_argument(char const* name, py::handle value) {
   auto const type = type_name(value);
   if (type == "numpy.bool" || type == "numpy.bool_") return PyObject_IsTrue(value.ptr()) == 1;
   throw OperandError(std::string(name) + " is True or False, got " + shown(value));
+}
+
+std::int64_t bytes_argument(char const* name, py::handle value) {
+  if (PyIndex_Check(value.ptr()) && !PyBool_Check(value.ptr())) {
+    auto const number = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
+    if (!number) throw py::error_already_set();
+    int overflows = 0;
+    auto const bytes = PyLong_AsLongLongAndOverflow(number.ptr(), &overflows);
+    if (overflows > 0) return std::numeric_limits<std::int64_t>::max();
+    if (overflows == 0 && bytes >= 0) return bytes;
+  }
+  throw OperandError(std::string(name) + " is the most bytes that a product may take, an integer of at least 0, got " +
+                     shown(value));
 }
 
 std::optional<std::uintptr_t> stream_argument(py::handle value) {

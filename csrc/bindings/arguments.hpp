@@ -27,6 +27,9 @@ Scalar number_argument(char const* name, py::handle value, bool may_be_complex =
 // True or False.
 bool flag_argument(char const* name, py::handle value);
 
+// A number of bytes: an integer of at least 0.
+std::int64_t bytes_argument(char const* name, py::handle value);
+
 // A cudaStream_t as an int, or a stream of CuPy, PyTorch or cuda.core; nothing for None.
 std::optional<std::uintptr_t> stream_argument(py::handle value);
 

@@ -95,6 +95,7 @@ Options::Options(Definition const& definition, Asked const& asked) : kernel(defi
   if (auto* const x = asked[Arg::conj_a]) conj_a = flag_argument("conj_a", x);
   if (auto* const x = asked[Arg::conj_b]) conj_b = flag_argument("conj_b", x);
   if (auto* const x = asked[Arg::batch_invariant]) batch_invariant = flag_argument("batch_invariant", x);
+  if (auto* const x = asked[Arg::workspace]) workspace_limit = bytes_argument("workspace", x);
   if (auto* const x = asked[Arg::emulator]) emulator = emulator_argument(x);
   if (auto* const x = asked[Arg::epilogue]) {
     require_epilogue(x);
@@ -117,6 +118,7 @@ void Options::apply(Request& request) const {
   request.conj_a = conj_a;
   request.conj_b = conj_b;
   request.batch_invariant = batch_invariant;
+  request.workspace_limit = workspace_limit;
   request.scale = scale;
   request.activation = activation;
   request.saturate = saturate;

@@ -57,6 +57,7 @@ struct Options {
   bool conj_a = false;
   bool conj_b = false;
   bool batch_invariant = false;
+  std::int64_t workspace_limit = kNoLimit;
   double scale = 1;
   Activation activation = Activation::none;
   bool saturate = false;

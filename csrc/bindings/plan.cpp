@@ -31,7 +31,7 @@ class HeldPlan {
   // `asked` is of the call; the plan keeps what of it is no operand.
   HeldPlan(py::handle product, Definition const& definition, Asked const& asked)
       : product_(py::reinterpret_borrow<py::object>(product)), definition_(definition), asked_(asked) {
-    constexpr ArgSet kOfEachCall = args(Arg::a, Arg::b, Arg::c, Arg::out, Arg::stream, Arg::workspace);
+    constexpr ArgSet kOfEachCall = args(Arg::a, Arg::b, Arg::c, Arg::out, Arg::stream);
     for (int i = 0; i < kArgs; ++i) {
       auto const arg = static_cast<Arg>(i);
       if (contains(kOfEachCall, arg)) {

@@ -128,7 +128,6 @@ py::object make_product(std::string const& name, std::string const& layout, std:
   s.function = name;
   s.what = what;
   s.takes = (1u << kArgs) - 1;
-  s.takes &= ~args(Arg::workspace);
   if (what.empty()) s.takes &= ~args(Arg::what);
   if (!takes_c) s.takes &= ~args(Arg::c, Arg::beta);
   if (!what.empty() && what_is_first) s.positions.push_back(Arg::what);

@@ -116,16 +116,18 @@ class Chooser {
       }
       for (auto const wanted : parts) {
         if (wanted > 1 && (t.part_bytes == 0 || g.k.size() == 0)) continue;
-        Cut const cut = wanted > 1 ? cut_k(g, t, wanted) : Cut{};
+        Cut cut = wanted > 1 ? cut_k(g, t, wanted) : Cut{};
         auto const count = cut.count;
         if ((question_.config && count != wanted) || (wanted > 1 && count < 2)) continue;
         if (!question_.config && count > 1 && found_.back().candidate.decision.parts == count) continue;
         Extents of_parts = x;
         if (count > 1) of_parts.k = cut.tiles * t.tile[2];
         of_parts.l *= count;
+        auto const ctas = entry.rules->ctas(g, count > 1 ? of_parts : extents_of(g), t);
+        if (count > 1) cut.reserve(ctas / count, t.part_bytes);
+        if (cut.bytes > question_.workspace_limit - reserved_) continue;
         Estimate estimate = entry.rules->estimate(judged, of_parts, t, question_.device);
         if (count > 1) estimate.us += us_to_add(t, count);
-        auto const ctas = entry.rules->ctas(g, count > 1 ? of_parts : extents_of(g), t);
         found_.push_back({{{&entry, exchanged, count, ctas}, estimate}, found_.size()});
       }
     }

@@ -24,6 +24,7 @@ struct Question {
   std::string_view kernel;  // "auto", a kernel's name or a variant's
   Registry const& registry;
   std::optional<Config> config = std::nullopt;  // in place of a choice
+  std::int64_t workspace_limit = kNoLimit;      // bytes
   bool may_part = true;                         // may K be cut in parts?
   bool in_vectors = false;                      // among kernels that read A and B in vectors alone
 };

@@ -65,7 +65,8 @@ class Planner {
                       (!(packs & kPackA) || pack(geometry, Role::a, places, reserved, packing)) &&
                       (!(packs & kPackB) || pack(geometry, Role::b, places, reserved, packing));
     bool const is_forced = question_.config.has_value();
-    if (!done || (!is_forced && reserved > question_.device.memory_bytes / kOfMemory)) return;
+    if (!done || reserved > question_.workspace_limit) return;
+    if (!is_forced && reserved > question_.device.memory_bytes / kOfMemory) return;
     take(choose(Purpose::multiply, geometry, places, asked(packs), reserved), packs, packing, best, chosen);
   }
 
@@ -156,6 +157,15 @@ class Planner {
     return place;
   }
 
+  template <class IsOwn>
+  static std::int64_t bytes_of_sums(Geometry const& g, Role x, Modes const& mn, IsOwn const& is_own) {
+    std::int64_t elements = 1;
+    for (Modes const* modes : {&mn, &g.k, &g.l}) {
+      for (Mode const& mode : *modes) elements *= mode.stride[x] == 0 || is_own(mode) ? 1 : mode.extent;
+    }
+    return workspace_bytes_of(elements, type_of_sums(g.compute));
+  }
+
   // A, or B, is summed over the modes of K that it has alone. If the product is batch_invariant, the extents of the
   // other groups have no say in it.
   void sum_first(Geometry& g, Role x, Place& place) {
@@ -173,6 +183,7 @@ class Planner {
     }
     if (lone < 2 || (others < 2 && !g.batch_invariant)) return;
     if (mn.rank() + g.k.rank() + g.l.rank() > kMaxModes) return;
+    if (bytes_of_sums(g, x, mn, is_own) > question_.workspace_limit - program_.workspace_bytes) return;
 
     // M: all that stays of x; K: what is summed over.
     Geometry s;

@@ -109,8 +109,8 @@ Outline make_outline(Request const& request) {
   Outline outline{std::move(product), choose_location(request), std::nullopt, {}};
   if (outline.location.staged) outline.staging.emplace(outline.product.geometry);
   Geometry const& geometry = outline.staging ? outline.staging->geometry() : outline.product.geometry;
-  dispatch::Question question{outline.location.target, *outline.location.device, request.kernel, instances::registry(),
-                              request.config};
+  dispatch::Question question{outline.location.target, *outline.location.device, request.kernel,
+                              instances::registry(),   request.config,           request.workspace_limit};
   if (request.kernel == "auto" && !request.config) {
     // What was measured comes before what is estimated, as long as it can be done.
     question.config = dispatch::tuned().find(outline.location.device->name, dispatch::text_of(geometry));
@@ -226,6 +226,7 @@ void Key::assign(Request const& r) {
     add(static_cast<std::uint64_t>(r.config->transposed) << 32 | static_cast<std::uint64_t>(r.config->parts));
     add(r.config->packs);
   }
+  add(static_cast<std::uint64_t>(r.workspace_limit));
   add(dispatch::tuned().version());
   add(r.device);
   if (r.invented != nullptr) {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <complex>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,6 +44,9 @@ struct Scalar {
   bool is_complex = false;
 };
 
+// As many bytes as a product likes.
+inline constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
+
 struct Request {
   Function const* function = nullptr;
   std::string_view what;  // what decides on its labels beside the shapes of A and B, such as subscripts
@@ -62,6 +67,7 @@ struct Request {
   bool conj_a = false;
   bool conj_b = false;
   bool batch_invariant = false;
+  std::int64_t workspace_limit = kNoLimit;     // bytes that its steps may take beside the arrays
   std::string_view compute;                    // "" for the types' own
   std::string_view out_dtype;                  // "" for the factors' own
   std::string_view kernel = "auto";            // or a kernel's name, or a variant's

@@ -18,7 +18,7 @@ namespace cute_py::kernels::model {
 inline constexpr double kLaunchUs = 2.4;
 inline constexpr double kMemoryEfficiency = 0.85;
 inline constexpr double kCacheOverMemory = 2;  // the second-level cache's speed, relative to memory
-inline constexpr double kClockMhz = 1980;         // that the speeds of kernels were measured at
+inline constexpr double kClockMhz = 1980;      // that the speeds of kernels were measured at
 inline constexpr double kMultiprocessors = 132;
 inline constexpr double kSectorBytes = 32;  // the least that memory moves
 inline constexpr double kScattered = 4;     // of results far from one another: a sector is read, and written in part

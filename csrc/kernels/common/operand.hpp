@@ -81,9 +81,9 @@ struct VectorCopy<T, Major::k, Atom> {
                                      cute::Layout<cute::Shape<cute::_1, cute::Int<vector>>>{}));
 };
 
-// Scalar multiply-adds by warps of 8x4 threads. The permutation gives a thread neighbouring rows and columns, as many as
-// fill 16 bytes, so that it reads shared memory in vectors: a warp 8 different ones of A and 4 of B. Lanes are arranged so
-// that lane ^ 1 reads the same of A, and lane ^ 2 the same of B, because such pairs are served together.
+// Scalar multiply-adds by warps of 8x4 threads. The permutation gives a thread neighbouring rows and columns, as many
+// as fill 16 bytes, so that it reads shared memory in vectors: a warp 8 different ones of A and 4 of B. Lanes are
+// arranged so that lane ^ 1 reads the same of A, and lane ^ 2 the same of B, because such pairs are served together.
 template <class T, int warps_m, int warps_n, int together = 16 / static_cast<int>(sizeof(T))>
 using SimtMma = decltype(cute::make_tiled_mma(
     cute::UniversalFMA<T, T, T>{},

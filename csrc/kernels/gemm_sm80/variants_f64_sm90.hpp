@@ -13,7 +13,7 @@ struct gemm_sm80_variants_f64_sm90 {
   using Family = gemm_sm80_family;
   using Rows = List<Row<GemmSm90Double64x64, Form::nested, NamedNestedSm90, kGpu, Types<double>, Layouts<NT, TN, NN>>,
                     Row<GemmSm90Double32x64, Form::vectors, NamedSm90, kGpu, Types<double>, Layouts<NT, TN, NN>>,
-           Row<GemmSm90Double64x64, Form::vectors, NamedSm90, kGpu, Types<double>, Layouts<NT, TN, NN>>,
+                    Row<GemmSm90Double64x64, Form::vectors, NamedSm90, kGpu, Types<double>, Layouts<NT, TN, NN>>,
                     Row<GemmSm90Double128x128, Form::vectors, NamedSm90, kGpu, Types<double>, Layouts<NT, TN, NN>>>;
 };
 

@@ -71,6 +71,10 @@ def gemm(
         What happens to the result before it is written, see `Epilogue`.
     batch_invariant
         Choose among kernels that add in one order only, so that the bits of a row do not depend on M, N and L.
+    workspace
+        The most bytes of memory that the product may take beside its arrays: for parts of K and their sums, for factors and
+        results that are packed, for operands that are summed first. By default an eighth of a GPU's memory for what is packed,
+        and as much as it takes for the others. With less it may be slower.
 
     Returns
     -------

@@ -54,6 +54,7 @@ class Options(TypedDict, total=False):
     conj_b: bool
     epilogue: Epilogue | None
     batch_invariant: bool
+    workspace: int | None
 
 
 class EinsumOptions(TypedDict, total=False):
@@ -67,6 +68,7 @@ class EinsumOptions(TypedDict, total=False):
     out_dtype: Result | DType | None
     epilogue: Epilogue | None
     batch_invariant: bool
+    workspace: int | None
 
 
 class CopyOptions(TypedDict, total=False):
@@ -92,4 +94,5 @@ OPTIONS: dict[str, Any] = {
     "conj_b": False,
     "epilogue": None,
     "batch_invariant": False,
+    "workspace": None,
 }

@@ -1,0 +1,111 @@
+"""The TCCG benchmark's 48 contractions against `torch.einsum`, and batches of square products against `torch.bmm`.
+
+    python benchmarks/gpu_fixed.py tccg [--types float64] [--save tccg.jsonl]
+    python benchmarks/gpu_fixed.py batches
+
+Verified and measured as by `gpu_random.py`: in one process, in turns. data/tccg48.json has the contractions as C-A-B, the leftmost index
+fastest, at full extents. Every result is compared with PyTorch's. Needs PyTorch with CUDA.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from gpu_random import Problem, drawn, measure, show
+
+import cute_py
+
+TYPES = {"tccg": ["float32", "float64"], "batches": ["float32", "float16", "float64"]}
+TOLERANCE = {"float16": 1e-2, "float32": 1e-4, "float64": 1e-11}
+BATCHES = ((64, 512), (1024, 128), (100_000, 16))
+
+
+def contraction(entry: dict[str, Any], dtype: torch.dtype) -> Problem:
+    c, a, b = (indices[::-1] for indices in entry["contraction"].split("-"))
+    extent = entry["extents"]
+    A, B = (drawn(tuple(extent[x] for x in operand), dtype) for operand in (a, b))
+    C = torch.empty([extent[x] for x in c], device="cuda", dtype=dtype)
+    subscripts = f"{a},{b}->{c}"
+
+    def error() -> float:
+        expected = torch.einsum(subscripts, A, B)
+        return ((C - expected).abs().max() / expected.abs().max()).item()
+
+    return Problem(
+        entry["contraction"],
+        2 * math.prod(extent[x] for x in set(a + b + c)),
+        (A.numel() + B.numel() + C.numel()) * A.element_size(),
+        lambda: cute_py.contract(subscripts, A, B, C),
+        lambda: torch.einsum(subscripts, A, B),
+        error,
+        lambda: cute_py.contract.explain(subscripts, A, B, C).candidates,
+        lambda candidate: partial(cute_py.contract.plan(subscripts, A, B, C, config=candidate), A, B, C),
+    )
+
+
+def batch(count: int, extent: int, dtype: torch.dtype) -> Problem:
+    A, B = (drawn((count, extent, extent), dtype) for _ in range(2))
+    C, D = (torch.empty_like(A) for _ in range(2))
+
+    def error() -> float:
+        expected = torch.bmm(A, B).to(torch.float64)
+        return ((C - expected).abs().max() / expected.abs().max()).item()
+
+    return Problem(
+        f"{count} x {extent}^3",
+        2 * count * extent**3,
+        3 * A.numel() * A.element_size(),
+        lambda: cute_py.matmul(A, B, out=C),
+        lambda: torch.bmm(A, B, out=D),
+        error,
+        lambda: cute_py.matmul.explain(A, B, out=C).candidates,
+        lambda candidate: partial(cute_py.matmul.plan(A, B, out=C, config=candidate), A, B, out=C),
+    )
+
+
+def problems(kind: str, dtype: torch.dtype) -> Iterator[Problem]:
+    if kind == "tccg":
+        entries = json.loads((Path(__file__).parent / "data" / "tccg48.json").read_text())
+        yield from (contraction(entry, dtype) for entry in entries)
+    else:
+        yield from (batch(count, extent, dtype) for count, extent in BATCHES)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("kind", choices=list(TYPES))
+    parser.add_argument("--types", nargs="+")
+    parser.add_argument("--save", type=argparse.FileType("w"), help="a line of JSON for each problem")
+    options = parser.parse_args()
+    torch.manual_seed(0)
+    torch.backends.cuda.matmul.allow_tf32 = False
+    print(f"{torch.cuda.get_device_name()}, PyTorch's time over ours")
+    for name in options.types or TYPES[options.kind]:
+        found = []
+        for problem in problems(options.kind, getattr(torch, name)):
+            try:
+                found.append(measure(problem, name, TOLERANCE[name]))
+            except ValueError as error:
+                print(error, file=sys.stderr)
+                return 1
+            if options.save is not None:
+                print(json.dumps(found[-1]), file=options.save, flush=True)
+            if options.kind == "batches":
+                x = found[-1]
+                print(
+                    f"{name:10} {x['problem']:12} {x['us']:8.1f} us, PyTorch {x['peer_us']:8.1f}, {x['peer_us'] / x['us']:.2f}"
+                )
+        show(name, found)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
