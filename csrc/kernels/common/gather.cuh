@@ -156,11 +156,13 @@ struct ElementCopies : GatheredTiles<T, Table, Stride> {
     for (int j = 0; j < cute::size<2>(dst); ++j) {
       CUTE_UNROLL
       for (int i = 0; i < cute::size<1>(dst); ++i) {
-        auto const find = [&](int v) -> T const& {
+        // Element v of the vector, or the first one that is read with it.
+        auto const find = [&](int v, bool exists = true) -> T const& {
           int const first = whole ? 0 : v;
           int const row = cute::get<0>(coords(first, i, j));
           int const step = cute::get<1>(coords(first, i, j));
-          return reinterpret_cast<T const*>(rows[Table::place(row)] + (step < left ? steps[step] : 0))[v - first];
+          auto const* const from = rows[Table::place(row)] + (step < left ? steps[step] : 0);
+          return reinterpret_cast<T const*>(from)[exists ? v - first : 0];
         };
         auto const exists = [&](int v) {
           int const step = cute::get<1>(coords(v, i, j));
@@ -180,10 +182,12 @@ struct ElementCopies : GatheredTiles<T, Table, Stride> {
         } else {  // less than cp.async takes
           using Bits = cute::uint_bit_t<8 * sizeof(T)>;
           auto elements = cute::make_tensor<Bits>(cute::Int<vector>{});
+          // Loads without conditions: of conditional ones ptxas 13.0 makes zeros that are not there yet when they are
+          // read.
           CUTE_UNROLL
-          for (int v = 0; v < vector; ++v) {
-            elements(v) = exists(v) ? __ldg(reinterpret_cast<Bits const*>(&find(v))) : Bits(0);
-          }
+          for (int v = 0; v < vector; ++v) elements(v) = __ldg(reinterpret_cast<Bits const*>(&find(v, exists(v))));
+          CUTE_UNROLL
+          for (int v = 0; v < vector; ++v) elements(v) = exists(v) ? elements(v) : Bits(0);
           cute::copy_aligned(elements, cute::recast<Bits>(dst(cute::_, i, j)));
         }
       }

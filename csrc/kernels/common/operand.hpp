@@ -81,21 +81,35 @@ struct VectorCopy<T, Major::k, Atom> {
                                      cute::Layout<cute::Shape<cute::_1, cute::Int<vector>>>{}));
 };
 
-// Scalar multiply-adds by warps of 8x4 threads. The permutation gives a thread neighbouring rows and columns, as many
-// as fill 16 bytes, so that it reads shared memory in vectors: a warp 8 different ones of A and 4 of B. Lanes are
-// arranged so that lane ^ 1 reads the same of A, and lane ^ 2 the same of B, because such pairs are served together.
-template <class T, int warps_m, int warps_n, int together = 16 / static_cast<int>(sizeof(T))>
-using SimtMma = decltype(cute::make_tiled_mma(
-    cute::UniversalFMA<T, T, T>{},
-    cute::Layout<cute::Shape<cute::Shape<cute::_2, cute::_4, cute::Int<warps_m>>,
-                             cute::Shape<cute::_2, cute::_2, cute::Int<warps_n>>, cute::_1>,
-                 cute::Stride<cute::Stride<cute::_2, cute::_8, cute::_32>,
-                              cute::Stride<cute::_1, cute::_4, cute::Int<32 * warps_m>>, cute::_0>>{},
-    cute::Tile<cute::Layout<cute::Shape<cute::Int<8 * warps_m>, cute::Int<together>>,
-                            cute::Stride<cute::Int<together>, cute::_1>>,
-               cute::Layout<cute::Shape<cute::Int<4 * warps_n>, cute::Int<together>>,
-                            cute::Stride<cute::Int<together>, cute::_1>>,
-               cute::_1>{}));
+// How a warp's lanes are 8x4 threads of a tile: column by column, or so that lane ^ 1 reads the same of A, and lane ^ 2
+// the same of B: such pairs are served together (docs/perf-notes.md).
+struct LanesInColumns {
+  using M = cute::Layout<cute::_8, cute::_1>;
+  using N = cute::Layout<cute::_4, cute::_8>;
+};
+struct LanesInPairs {
+  using M = cute::Layout<cute::Shape<cute::_2, cute::_4>, cute::Stride<cute::_2, cute::_8>>;
+  using N = cute::Layout<cute::Shape<cute::_2, cute::_2>, cute::Stride<cute::_1, cute::_4>>;
+};
+
+// Scalar multiply-adds by warps of such threads. The permutation gives a thread neighbouring rows and columns, as many
+// as fill 16 bytes, so that it reads shared memory in vectors: a warp 8 different ones of A and 4 of B.
+template <class T, int warps_m, int warps_n, class Lanes = LanesInPairs>
+struct SimtMma {
+  static constexpr int together = 16 / static_cast<int>(sizeof(T));
+  using Warps = cute::Layout<cute::Shape<cute::Int<warps_m>, cute::Int<warps_n>>,
+                             cute::Stride<cute::_32, cute::Int<32 * warps_m>>>;
+  template <class OfLanes, int mode>
+  using Threads = decltype(cute::make_layout(OfLanes{}, cute::get<mode>(Warps{})));
+  template <int threads>
+  using Rows =
+      cute::Layout<cute::Shape<cute::Int<threads>, cute::Int<together>>, cute::Stride<cute::Int<together>, cute::_1>>;
+  using type =
+      decltype(cute::make_tiled_mma(cute::UniversalFMA<T, T, T>{},
+                                    cute::make_layout(Threads<typename Lanes::M, 0>{}, Threads<typename Lanes::N, 1>{},
+                                                      cute::Layout<cute::_1, cute::_0>{}),
+                                    cute::Tile<Rows<8 * warps_m>, Rows<4 * warps_n>, cute::_1>{}));
+};
 
 // Strides of an operand in global memory. A kernel for whole tiles knows which one is 1; a predicated one takes any, so
 // both are run-time values. Strides are 64-bit: an operand may span more than 2^31 elements.

@@ -8,7 +8,7 @@ namespace cute_py::kernels {
 // wide reads pay.
 template <class T, Major major_a, Major major_b, Form form>
 struct SgemmSm70 : Sgemm2<T, major_a, major_b, form> {
-  using TiledMma = SimtMma<T, 2, 4>;
+  using TiledMma = typename SimtMma<T, 2, 4>::type;
 };
 
 }  // namespace cute_py::kernels

@@ -9,7 +9,8 @@ template <class T>
 struct SquareTile {
   using M = TileM<T>;
   using N = TileN<T>;
-  using TiledMma = SimtMma<T, M::value / 64, N::value / 32>;
+  using Lanes = cute::conditional_t<sizeof(T) <= 4, LanesInColumns, LanesInPairs>;
+  using TiledMma = typename SimtMma<T, M::value / 64, N::value / 32, Lanes>::type;
   static constexpr int ctas = 2;
 };
 
@@ -18,7 +19,7 @@ template <class T>
 struct NarrowTile : SquareTile<T> {
   using M = cute::_256;
   using N = cute::_32;
-  using TiledMma = SimtMma<T, 4, 2>;
+  using TiledMma = typename SimtMma<T, 4, 2, LanesInColumns>::type;
 };
 
 // A tile for small results, and for those that the large one would fill badly: 4x8 results of 4 bytes for each thread,
@@ -27,7 +28,7 @@ template <class T>
 struct SmallTile {
   using M = cute::_64;
   using N = cute::conditional_t<sizeof(T) <= 4, cute::_64, cute::_32>;
-  using TiledMma = SimtMma<T, 2, 2>;
+  using TiledMma = typename SimtMma<T, 2, 2>::type;
   static constexpr int ctas = 4;
 };
 
