@@ -86,12 +86,12 @@ def test_a_named_width_moves_what_lies_so(bytes_: int, width: int) -> None:
     kernel = f"permute_b{width}"
     # Half of a complex number is the least that can be moved.
     if 8 * bytes_ <= width or (bytes_ == 16 and width == 64):
-        assert bits(cute_py.permute(A, (1, 0, 2), kernel=kernel)) == bits(A.transpose(1, 0, 2))
+        assert bits(cute_py.permute(A, (1, 0, 2), kernel=kernel, device="emulator")) == bits(A.transpose(1, 0, 2))
     else:
         with pytest.raises(cute_py.UnsupportedProblemError, match=kernel):
-            cute_py.permute(A, (1, 0, 2), kernel=kernel)
+            cute_py.permute(A, (1, 0, 2), kernel=kernel, device="emulator")
     with pytest.raises(cute_py.UnsupportedProblemError, match="do not lie side by side in A and in C"):
-        cute_py.permute(np.zeros((4, 5), np.int8), kernel="permute_b128")
+        cute_py.permute(np.zeros((4, 5), np.int8), kernel="permute_b128", device="emulator")
 
 
 def test_the_widest_move_that_strides_allow_is_chosen() -> None:
@@ -174,9 +174,9 @@ BAD = [
     (lambda: cute_py.permute(A, out=np.zeros((2, 3))), "keeps the type of A"),
     (lambda: cute_py.permute(A, (0, 1), A), "cannot write to out, which may overlap A"),
     (lambda: cute_py.permute(A, out=np.broadcast_to(np.float32(0), (2, 3))), "read-only"),
-    (lambda: cute_py.permute(A, kernel="sgemm_1"), "no kernel called 'sgemm_1' takes this problem"),
+    (lambda: cute_py.permute(A, kernel="sgemm_1", device="emulator"), "no kernel called 'sgemm_1' takes this problem"),
     (lambda: cute_py.permute(A.astype("U3")), "next:"),
-    (lambda: cute_py.gemm(A, A, kernel="permute"), "no kernel called 'permute' takes this problem"),
+    (lambda: cute_py.gemm(A, A, kernel="permute", device="emulator"), "no kernel called 'permute' takes this problem"),
     (lambda: cute_py.tune(cute_py.permute, A), "tune takes a product of two arrays"),
 ]
 
