@@ -22,7 +22,7 @@ inline constexpr double kClockMhz = 1980;      // that the speeds of kernels wer
 inline constexpr double kMultiprocessors = 132;
 inline constexpr double kSectorBytes = 32;   // the least that memory moves
 inline constexpr double kScattered = 4;      // of results far from one another: a sector is read, and written in part
-inline constexpr double kMostlyEmpty = 1.3;  // what a tile takes more of which most rows, or columns, do not exist
+inline constexpr double kMostlyEmpty = 1.3;  // waves of tiles take more whose rows, or columns, mostly do not exist
 inline constexpr double kAgainstTheGrain = 0.05;  // what threads take more, that read an operand across its unit stride
 
 // What is measured of a kernel.
@@ -141,7 +141,7 @@ inline Estimate tiled(Geometry const& g, Extents const& x, Traits const& t, Devi
     us += share * math / efficiency + speed.us_per_wave;
   }
 
-  if (4 * x.m < t.tile[0] || 4 * x.n < t.tile[1]) us *= kMostlyEmpty;
+  if (waves >= 1 && (4 * x.m <= t.tile[0] || 4 * x.n <= t.tile[1])) us *= kMostlyEmpty;
 
   double const wasted_a = waste_of_factor(g, Role::a, t.major_a, reads_any_major);
   double const wasted_b = waste_of_factor(g, Role::b, t.major_b, reads_any_major);

@@ -32,7 +32,7 @@ model::Speed speed_of(Traits const& t) {
       return small ? model::Speed{350, 0.7, 3.4} : model::Speed{700, 1, 5.4};
     default:
       if (!in_vectors) return {200, 0.62, 3.8, 4000};
-      return small ? model::Speed{215, 0.7, 3.8} : large ? model::Speed{437, 1, 5.4} : model::Speed{354, 0.79, 3.9};
+      return small ? model::Speed{200, 0.8, 3.4} : large ? model::Speed{437, 1, 5.4} : model::Speed{354, 0.79, 3.9};
   }
 }
 

@@ -13,7 +13,7 @@ struct Speed {
 };
 
 Speed speed_of(Traits const& t) {
-  if (contains(t.factors, DType::f16) || contains(t.factors, DType::bf16)) return {48, 2.3};
+  if (contains(t.factors, DType::f16) || contains(t.factors, DType::bf16)) return {49, 2.3};
   switch (t.compute) {
     case Compute::f64:
       return {15, 4.6};
