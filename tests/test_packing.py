@@ -168,8 +168,15 @@ def test_with_little_memory_results_are_the_same() -> None:
     assert (cute_py.einsum("abx,cb,cd->ad", A, B, B, workspace=0) == np.einsum("abx,cb,cd->ad", A, B, B)).all()
 
 
-@pytest.mark.parametrize("wrong", [-1, 1.5, True, "1 GB", np.float32(3)])
+@pytest.mark.parametrize("wrong", [-1, 1.5, True, "1 GB", np.float32(3), np.zeros(8)])
 def test_a_limit_that_is_no_number_of_bytes(wrong: Any) -> None:
     A = np.ones((3, 4), np.float32)
     with pytest.raises(cute_py.OperandError, match="workspace is the most bytes"):
         cute_py.gemm(A, A, workspace=wrong)
+
+
+def test_a_config_that_takes_more_memory_than_it_may_names_the_limit() -> None:
+    A = np.ones((64, 8192), np.float32)
+    in_parts = next(x for x in cute_py.gemm.explain(A, A, device="emulator").candidates if x.parts > 1)
+    with pytest.raises(cute_py.UnsupportedProblemError, match="a larger workspace than 10 bytes"):
+        cute_py.gemm(A, A, device="emulator", config=in_parts, workspace=10)

@@ -106,9 +106,10 @@ bool flag_argument(char const* name, py::handle value) {
 std::int64_t bytes_argument(char const* name, py::handle value) {
   if (PyIndex_Check(value.ptr()) && !PyBool_Check(value.ptr())) {
     auto const number = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
-    if (!number) throw py::error_already_set();
+    if (!number && !PyErr_ExceptionMatches(PyExc_TypeError)) throw py::error_already_set();
+    PyErr_Clear();  // of an array that has more than one element
     int overflows = 0;
-    auto const bytes = PyLong_AsLongLongAndOverflow(number.ptr(), &overflows);
+    auto const bytes = number ? PyLong_AsLongLongAndOverflow(number.ptr(), &overflows) : -1;
     if (overflows > 0) return std::numeric_limits<std::int64_t>::max();
     if (overflows == 0 && bytes >= 0) return bytes;
   }

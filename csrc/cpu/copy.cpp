@@ -117,24 +117,10 @@ std::unique_ptr<Launch> prepare(char const*, Geometry const& geometry, Cut const
 }  // namespace
 
 void add_copy(std::vector<Entry>& entries) {
-  Traits traits{};
-  traits.name = "cpu_copy";
-  traits.kernel = "cpu_copy";
-  traits.layout = "any";
-  traits.target = Target::cpu;
-  traits.compute = Compute::copy;
+  Traits traits = host_traits("cpu_copy", "cpu_copy", Compute::copy);
   traits.factors = kAllTypes;
   traits.results = kAllTypes;
   traits.one_type = true;
-  traits.modes = kMaxModes;
-  traits.modes_m = kMaxModes;
-  traits.fuses = true;
-  traits.tile[0] = traits.tile[1] = traits.tile[2] = 1;
-  traits.threads = 1;
-  traits.stages = 1;
-  traits.predicated = true;
-  traits.alignment_bytes = 1;
-  traits.element_alignment = 1;
   entries.push_back({traits, &copy_rules, &prepare, nullptr, nullptr});
 }
 

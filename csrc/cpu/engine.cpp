@@ -512,26 +512,13 @@ template <Isa isa, Compute compute>
 Entry entry() {
   constexpr auto kTile = register_tile(isa);
   static std::string const name = std::string("cpu_") + name_of(isa) + "_" + kLetters[static_cast<int>(compute)];
-  Traits traits{};
-  traits.name = name.c_str();
-  traits.kernel = "cpu";
-  traits.layout = "any";
-  traits.target = Target::cpu;
-  traits.compute = compute;
+  Traits traits = host_traits(name.c_str(), "cpu", compute);
   traits.factors = factor_types(compute);
   traits.results = result_types(compute);
   traits.conjugates = true;
-  traits.modes = kMaxModes;
-  traits.modes_m = kMaxModes;
-  traits.fuses = true;
   traits.tile[0] = kTile.mr(sizeof(typename Arithmetic<compute>::Scalar));
   traits.tile[1] = kTile.nr;
   traits.tile[2] = static_cast<int>(kBlockK);
-  traits.threads = 1;
-  traits.stages = 1;
-  traits.predicated = true;
-  traits.alignment_bytes = 1;
-  traits.element_alignment = 1;
   traits.isa = isa;
   return {traits, &engine_rules, &prepare<compute, isa>, nullptr, nullptr};
 }

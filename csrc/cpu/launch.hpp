@@ -18,4 +18,24 @@ class HostLaunch final : public Launch {
   Geometry geometry_;
 };
 
+// What the entries of the host have in common: any modes and any epilogue, element by element.
+constexpr Traits host_traits(char const* name, char const* kernel, Compute compute) {
+  Traits traits{};
+  traits.name = name;
+  traits.kernel = kernel;
+  traits.layout = "any";
+  traits.target = Target::cpu;
+  traits.compute = compute;
+  traits.modes = kMaxModes;
+  traits.modes_m = kMaxModes;
+  traits.fuses = true;
+  traits.tile[0] = traits.tile[1] = traits.tile[2] = 1;
+  traits.threads = 1;
+  traits.stages = 1;
+  traits.predicated = true;
+  traits.alignment_bytes = 1;
+  traits.element_alignment = 1;
+  return traits;
+}
+
 }  // namespace cute_py::cpu

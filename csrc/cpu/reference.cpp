@@ -77,24 +77,10 @@ std::unique_ptr<Launch> prepare(char const*, Geometry const& geometry, Cut const
 
 template <Compute compute, class T>
 constexpr Entry entry(char const* name) {
-  Traits traits{};
-  traits.name = name;
-  traits.kernel = "reference";
-  traits.layout = "any";
-  traits.target = Target::cpu;
-  traits.compute = compute;
+  Traits traits = host_traits(name, "reference", compute);
   traits.factors = factor_types(compute);
   traits.results = result_types(compute);
   traits.conjugates = true;
-  traits.modes = kMaxModes;
-  traits.modes_m = kMaxModes;
-  traits.fuses = true;
-  traits.tile[0] = traits.tile[1] = traits.tile[2] = 1;
-  traits.threads = 1;
-  traits.stages = 1;
-  traits.predicated = true;
-  traits.alignment_bytes = 1;
-  traits.element_alignment = 1;
   return {traits, &reference_rules, &prepare<compute, T>, nullptr, nullptr};
 }
 

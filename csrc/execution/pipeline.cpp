@@ -147,6 +147,9 @@ std::string refusals_text(Request const& request, Outline const& outline, dispat
   }
   if (request.config) {
     text += "\n  next: config=None, or one of the candidates of explain(), for arrays like these";
+    if (request.workspace_limit != kNoLimit) {
+      text += "; or a larger workspace than " + std::to_string(request.workspace_limit) + " bytes";
+    }
   } else if (request.kernel != "auto" && location.target != Target::cpu) {
     text +=
         "\n  next: kernel='auto' chooses one that fits; a kernel's name without its suffix lets all of its variants "
