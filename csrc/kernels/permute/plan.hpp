@@ -110,7 +110,14 @@ class PermutePlan {
     // Lines of D go on from CTA to CTA, as long as the second-level cache has where they end.
     std::stable_sort(modes_.begin(), modes_.end(),
                      [](TiledMode const& x, TiledMode const& y) { return length(x.d) < length(y.d); });
-    for (auto most = std::int64_t{limits.line} * limits.line; !fits(most); most -= most / 16) {
+    // Of a small array the tiles are smaller, so that most multiprocessors have one.
+    int const shortest_line = 64 / bytes;  // 64 bytes
+    constexpr std::int64_t kEnoughTiles = 100;
+    std::int64_t elements = 1;
+    for (TiledMode const& mode : modes_) elements *= mode.extent;
+    while (limits_.line >= 2 * shortest_line && elements < kEnoughTiles * limits_.line * limits_.line)
+      limits_.line /= 2;
+    for (auto most = std::int64_t{limits_.line} * limits_.line; !fits(most); most -= most / 16) {
     }
   }
 
