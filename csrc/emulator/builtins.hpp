@@ -6,6 +6,7 @@
 
 #include "emulator/cta.hpp"
 #include "emulator/warp.hpp"
+#include "emulator/warpgroup.hpp"
 
 #undef __global__
 #undef __shared__
@@ -22,11 +23,23 @@
 
 #define threadIdx (::cute_py::emulator::thread_index())
 #define blockIdx (::cute_py::emulator::block_index())
+#define gridDim (::cute_py::emulator::grid_size())
 
 template <class T>
 T __ldg(T const* at) {
   return *at;
 }
 inline void __syncthreads() { cute_py::emulator::barrier(); }
+inline void __syncwarp() { cute_py::emulator::warp_barrier(); }
+inline int __shfl_sync(unsigned, int value, int lane) {
+  return static_cast<int>(cute_py::emulator::shuffle(static_cast<std::uint32_t>(value), lane));
+}
+template <class T>
+T* __cluster_map_shared_rank(T* at, int rank) {
+  return static_cast<T*>(cute_py::emulator::shared_memory_of(rank, at));
+}
+// Kernels run one after the other.
+inline void cudaTriggerProgrammaticLaunchCompletion() {}
+inline void cudaGridDependencySynchronize() {}
 inline void __threadfence() { cute_py::emulator::fence(); }
 inline unsigned atomicInc(unsigned* counter, unsigned last) { return cute_py::emulator::count_up(counter, last); }

@@ -4,6 +4,7 @@
 #include <ucontext.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <exception>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "base/parallel.hpp"
+#include "emulator/sm90.hpp"
 #include "emulator/trace.hpp"
 
 #ifdef __SANITIZE_ADDRESS__
@@ -35,7 +37,7 @@ struct AsyncCopy {
   bool fill_with_zero;
 };
 
-enum class State { ready, at_barrier, at_warp_barrier, done };
+enum class State { ready, at_barrier, at_warp_barrier, at_cluster_barrier, waits, done };
 
 struct Fiber {
   ucontext_t context;
@@ -45,8 +47,26 @@ struct Fiber {
   int warp_barriers = 0;
   std::vector<AsyncCopy> copies;    // in the order of issue
   std::vector<std::size_t> groups;  // copies[..groups[i]) belong to groups 0..i
+  Warpgroup products;               // on their way
+  Boxes boxes;
+  bool has_unfenced_writes = false;
+  bool (*is_ready)(void const*) = nullptr;
+  void const* waits_for = nullptr;
+  char const* name_of_wait = "";
+  std::uint32_t number_of_wait = 0;
   void* asan_stack = nullptr;
 };
+
+// Of the barriers with numbers.
+struct NamedBarrier {
+  int arrived = 0;
+  std::uint64_t passed = 0;
+};
+constexpr int kNamedBarriers = 16;
+
+// Shared memory of a CTA begins at a multiple of it.
+constexpr std::size_t kSharedStride = 256 * 1024;
+static_assert(kSharedStride >= kSharedMemoryBytes && kSharedStride == kStackBytes);
 
 struct Stack {
   void const* bottom = nullptr;
@@ -73,10 +93,10 @@ class Switch {
 #endif
 };
 
-// Stacks for the fibers of one CTA and its shared memory, kept for the next one.
+// Stacks for the fibers of a cluster and its CTAs' shared memory, kept for the next one.
 class Memory {
  public:
-  explicit Memory(int threads) : stack_bytes_(threads * kStackBytes), bytes_(stack_bytes_ + kSharedMemoryBytes) {
+  Memory(int threads, int ctas) : stack_bytes_(threads * kStackBytes), bytes_(stack_bytes_ + ctas * kSharedStride) {
     auto const mapped = bytes_ + kStackBytes;  // room to begin at a multiple
     mapping_ = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapping_ == MAP_FAILED) throw std::bad_alloc();
@@ -89,7 +109,7 @@ class Memory {
 
   void* stack(int thread) const { return memory_ + thread * kStackBytes; }
   std::size_t stack_bytes() const { return stack_bytes_; }
-  void* shared() const { return memory_ + stack_bytes_; }
+  void* shared(int cta) const { return memory_ + stack_bytes_ + cta * kSharedStride; }
 
  private:
   std::size_t const stack_bytes_;
@@ -98,26 +118,58 @@ class Memory {
   char* memory_;
 };
 
-class Cta {
+class Cluster {
  public:
-  explicit Cta(Launch const& launch)
+  explicit Cluster(Launch const& launch)
       : launch_(launch),
-        memory_(launch.threads),
-        fibers_(launch.threads),
-        warps_((launch.threads + kWarp - 1) / kWarp) {}
+        memory_(launch.threads * launch.cluster, launch.cluster),
+        fibers_(launch.threads * launch.cluster),
+        warps_((fibers_.size() + kWarp - 1) / kWarp),
+        named_(launch.cluster) {}
 
+  // `block` is the first CTA.
   void run(Index3 block, Execution const& execution);
 
   // Leaves the fiber that is running for good: nothing on its stack owns anything.
   [[noreturn]] void stop(std::string const& what) {
     auto const text = [](unsigned i) { return std::to_string(i); };
-    fail(std::string(launch_.kernel) + ": thread " + text(current().index.x) + " of block (" + text(block_.x) + "," +
-         text(block_.y) + "," + text(block_.z) + ") " + what);
+    Index3 const at = block();
+    fail(std::string(launch_.kernel) + ": thread " + text(current().index.x) + " of block (" + text(at.x) + "," +
+         text(at.y) + "," + text(at.z) + ") " + what);
     for (;;) wait(State::done);
   }
 
   Fiber& current() { return fibers_[current_]; }
-  Index3 block() const { return block_; }
+  Index3 block() const { return {block_.x + static_cast<unsigned>(rank()), block_.y, block_.z}; }
+  Index3 tile() const { return launch_.tile_of ? launch_.tile_of(launch_.arguments, block().x) : block(); }
+  Index3 grid() const { return launch_.grid; }
+  int rank() const { return current_ / launch_.threads; }
+  int ctas() const { return launch_.cluster; }
+  int thread_of_cta() const { return current_ % launch_.threads; }
+  void* shared(int cta) const { return memory_.shared(cta); }
+  NamedBarrier& named(int number) { return named_[rank()][number]; }
+  CopyEngine& engine() { return engine_; }
+  // A thread that ends has waited for what it asked for.
+  void check_all_done() {
+    if (!current().boxes.is_idle()) stop("ends while boxes are on their way out of its CTA's shared memory");
+    if (!current().products.is_idle()) stop("ends while products of its warpgroup are on their way");
+  }
+
+  // Another CTA's shared memory is gone when that has ended.
+  void check_lives(int cta) {
+    int const first = cta * launch_.threads;
+    if (count(State::done, first, first + launch_.threads) == launch_.threads) {
+      stop("uses shared memory of a CTA of its cluster that has ended");
+    }
+  }
+
+  void check_fenced() {
+    int const first = rank() * launch_.threads;
+    for (int t = first; t < first + launch_.threads; ++t) {
+      if (!fibers_[t].has_unfenced_writes) continue;
+      stop("stores a box while what thread " + std::to_string(t - first) + " wrote by stmatrix is not fenced");
+    }
+  }
   int& counted_at() { return counted_at_; }
   void wait(State state) {
     Fiber& fiber = current();
@@ -139,12 +191,16 @@ class Cta {
   struct Session;
 
   static void enter();
+  bool release_what_can_go_on(bool may_copy);
+  bool release_barrier(int cta);
+  bool release_cluster();
+  void fail_at_standstill();
   void fail(std::string const& message) { failure_ = std::make_exception_ptr(KernelError("emulator: " + message)); }
   bool pass(int thread);
-  void release_barrier(int threads);
-  int count(State state) const {
-    return static_cast<int>(
-        std::count_if(fibers_.begin(), fibers_.end(), [&](Fiber const& f) { return f.state == state; }));
+  int count(State state) const { return count(state, 0, static_cast<int>(fibers_.size())); }
+  int count(State state, int first, int last) const {
+    return static_cast<int>(std::count_if(fibers_.begin() + first, fibers_.begin() + last,
+                                          [&](Fiber const& f) { return f.state == state; }));
   }
 
   Launch const& launch_;
@@ -155,18 +211,21 @@ class Cta {
   Stack scheduler_stack_;
   int current_ = 0;
   Index3 block_;
+  std::vector<std::array<NamedBarrier, kNamedBarriers>> named_;
+  CopyEngine engine_;
   int counted_at_ = -1;  // barriers that the thread had passed which counted the CTA last
   std::exception_ptr failure_;
 };
 
-thread_local Cta* running = nullptr;
+thread_local Cluster* running = nullptr;
 
-void Cta::enter() {
-  Cta& cta = *running;
+void Cluster::enter() {
+  Cluster& cta = *running;
   cta.scheduler_stack_ = Switch::arrived_first();
   try {
     cta.launch_.body(cta.launch_.arguments);
     async_wait(0);  // what the thread did not wait for happens, too, when others may use the memory for something else
+    cta.check_all_done();
   } catch (...) {
     if (!cta.failure_) cta.failure_ = std::current_exception();
   }
@@ -174,8 +233,9 @@ void Cta::enter() {
 }
 
 // Runs one thread up to where it waits, and with it releases its warp if it was the last one. Was it?
-bool Cta::pass(int thread) {
+bool Cluster::pass(int thread) {
   current_ = thread;
+  reach.shared = reinterpret_cast<std::uintptr_t>(memory_.shared(rank()));
   void* own = nullptr;
   Switch const to_fiber(&own, {memory_.stack(thread), kStackBytes});
   swapcontext(&scheduler_, &fibers_[thread].context);
@@ -192,26 +252,61 @@ bool Cta::pass(int thread) {
   return true;
 }
 
-// Lets all threads go on that wait for one another, or finds out that some never will.
-void Cta::release_barrier(int threads) {
-  auto const done = count(State::done);
-  auto const in_warps = count(State::at_warp_barrier);
-  if (done == threads) return;
-  auto const of_all = " of " + std::to_string(threads) + " threads ";
-  auto const name = std::string(launch_.kernel) + ": ";
-  if (in_warps > 0) {
-    fail(name + std::to_string(in_warps) + of_all + "wait for lanes of their warps that do not come");
-  } else if (done > 0) {
-    fail(name + std::to_string(done) + of_all + "left the kernel while the others wait at a barrier");
+// Lets the threads of a CTA go on that wait for one another, or finds out that some never will.
+bool Cluster::release_barrier(int cta) {
+  int const threads = launch_.threads;
+  int const first = cta * threads;
+  int const waiting = count(State::at_barrier, first, first + threads);
+  int const done = count(State::done, first, first + threads);
+  if (waiting == 0 || waiting + done < threads) return false;
+  if (done > 0) {
+    fail(std::string(launch_.kernel) + ": " + std::to_string(done) + " of " + std::to_string(threads) +
+         " threads left the kernel while the others wait at a barrier");
+    return false;
   }
-  for (Fiber& fiber : fibers_) {
-    if (fiber.state == State::at_barrier) fiber.state = State::ready;
-  }
+  for (int t = first; t < first + threads; ++t) fibers_[t].state = State::ready;
+  return true;
 }
 
-// While it lives, this operating-system thread runs a CTA.
-struct Cta::Session {
-  Session(Cta& cta, Execution const& execution) {
+bool Cluster::release_cluster() {
+  if (count(State::at_cluster_barrier) < static_cast<int>(fibers_.size())) return false;
+  for (Fiber& fiber : fibers_) fiber.state = State::ready;
+  return true;
+}
+
+// Lets threads go on whose time has come; at last by what is left of the copy engine's work.
+bool Cluster::release_what_can_go_on(bool may_copy) {
+  bool any = false;
+  for (Fiber& fiber : fibers_) {
+    if (fiber.state != State::waits || !fiber.is_ready(fiber.waits_for)) continue;
+    fiber.state = State::ready;
+    any = true;
+  }
+  for (int cta = 0; cta < ctas() && !failure_; ++cta) any = release_barrier(cta) || any;
+  if (failure_) return false;
+  return any || release_cluster() || (may_copy && engine_.copy_one());
+}
+
+void Cluster::fail_at_standstill() {
+  auto const threads = static_cast<int>(fibers_.size());
+  auto const name = std::string(launch_.kernel) + ": ";
+  auto const of_all = " of " + std::to_string(threads) + " threads ";
+  if (int const in_warps = count(State::at_warp_barrier); in_warps > 0) {
+    fail(name + std::to_string(in_warps) + of_all + "wait for lanes of their warps that do not come");
+    return;
+  }
+  for (int t = 0; t < threads; ++t) {
+    if (fibers_[t].state != State::waits) continue;
+    fail(name + "thread " + std::to_string(t % launch_.threads) + " waits for " + fibers_[t].name_of_wait +
+         std::to_string(fibers_[t].number_of_wait) + ", which never happens");
+    return;
+  }
+  fail(name + std::to_string(count(State::done)) + of_all + "left the kernel while the others wait at a barrier");
+}
+
+// While it lives, this operating-system thread runs a cluster.
+struct Cluster::Session {
+  Session(Cluster& cta, Execution const& execution) {
     Launch const& launch = cta.launch_;
     auto const span = [](void const* data, std::size_t bytes) {
       auto const first = reinterpret_cast<std::intptr_t>(data);
@@ -219,7 +314,9 @@ struct Cta::Session {
     };
     reach.stacks = reinterpret_cast<std::uintptr_t>(cta.memory_.stack(0));
     reach.stack_bytes = cta.memory_.stack_bytes();
-    reach.shared = reinterpret_cast<std::uintptr_t>(cta.memory_.shared());
+    reach.shared = reinterpret_cast<std::uintptr_t>(cta.memory_.shared(0));
+    reach.cluster = reach.shared;
+    reach.cluster_bytes = static_cast<std::uintptr_t>(launch.cluster) * kSharedStride;
     reach.shared_bytes = launch.shared_bytes;
     reach.quiet_bytes = execution.tracer == nullptr ? launch.shared_bytes / 16 * 16 : 0;
     reach.operands = &launch.operands;
@@ -236,28 +333,35 @@ struct Cta::Session {
   Session& operator=(Session const&) = delete;
 };
 
-void Cta::run(Index3 block, Execution const& execution) {
+void Cluster::run(Index3 block, Execution const& execution) {
   EmulatorOptions const& options = execution.emulator;
   Session const session(*this, execution);
   block_ = block;
   counted_at_ = -1;
   for (Warp& warp : warps_) warp.waiting = 0;
-  if (options.poison_shared_memory) std::memset(memory_.shared(), launch_.poison, launch_.shared_bytes);
+  for (int cta = 0; cta < ctas(); ++cta) {
+    named_[cta] = {};
+    if (options.poison_shared_memory) std::memset(memory_.shared(cta), launch_.poison, launch_.shared_bytes);
+  }
+  engine_.begin(options);
 
   auto const threads = static_cast<int>(fibers_.size());
   for (int t = 0; t < threads; ++t) {
     Fiber& fiber = fibers_[t];
-    fiber.index = {static_cast<unsigned>(t), 0, 0};
+    fiber.index = {static_cast<unsigned>(t % launch_.threads), 0, 0};
     fiber.state = State::ready;
     fiber.barriers = 0;
     fiber.warp_barriers = 0;
     fiber.copies.clear();
     fiber.groups.clear();
+    fiber.products.clear();
+    fiber.boxes.clear();
+    fiber.has_unfenced_writes = false;
     getcontext(&fiber.context);
     fiber.context.uc_stack.ss_sp = memory_.stack(t);
     fiber.context.uc_stack.ss_size = kStackBytes;
     fiber.context.uc_link = nullptr;
-    makecontext(&fiber.context, &Cta::enter, 0);
+    makecontext(&fiber.context, &Cluster::enter, 0);
   }
 
   std::vector<int> order(threads);
@@ -280,7 +384,12 @@ void Cta::run(Index3 block, Execution const& execution) {
         }
       }
     }
-    if (!failure_ && count(State::ready) == 0) release_barrier(threads);
+    if (failure_ || count(State::done) == threads) break;
+    if (!release_what_can_go_on(count(State::ready) == 0) && !failure_ && count(State::ready) == 0)
+      fail_at_standstill();
+  }
+  if (!failure_ && !engine_.is_idle()) {
+    fail(std::string(launch_.kernel) + ": a CTA has ended while copies into its shared memory are on their way");
   }
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
@@ -292,19 +401,21 @@ void run_grid(Launch const& launch, Execution const& execution) {
     throw KernelError("emulator: a CTA cannot have " + std::to_string(launch.shared_bytes) + " bytes of shared memory");
   }
   Index3 const grid = launch.grid;
-  auto const blocks = std::int64_t{grid.x} * grid.y * grid.z;
+  // The CTAs of a cluster are neighbours along x.
+  unsigned const clusters = grid.x / static_cast<unsigned>(launch.cluster);
+  auto const blocks = std::int64_t{clusters} * grid.y * grid.z;
   auto const workers = execution.tracer != nullptr ? 1 : std::min<std::int64_t>(execution.host_threads, blocks);
   std::atomic<bool> failed{false};
 
-  // Each worker keeps one CTA's stacks and takes every workers-th block.
+  // Each worker keeps one cluster's stacks and takes every workers-th of them.
   parallel_for(static_cast<int>(workers), workers, [&](std::int64_t worker) {
-    Cta cta(launch);
+    Cluster cluster(launch);
     for (std::int64_t i = worker; i < blocks && !failed; i += workers) {
-      auto const x = static_cast<unsigned>(i % grid.x);
-      auto const y = static_cast<unsigned>(i / grid.x % grid.y);
-      auto const z = static_cast<unsigned>(i / grid.x / grid.y);
+      auto const x = static_cast<unsigned>(i % clusters) * launch.cluster;
+      auto const y = static_cast<unsigned>(i / clusters % grid.y);
+      auto const z = static_cast<unsigned>(i / clusters / grid.y);
       try {
-        cta.run({x, y, z}, execution);
+        cluster.run({x, y, z}, execution);
       } catch (...) {
         failed = true;
         throw;
@@ -320,6 +431,70 @@ Index3 block_index() { return running->block(); }
 void barrier() {
   ++running->current().barriers;
   running->wait(State::at_barrier);
+}
+
+Index3 tile_index() { return running->tile(); }
+Index3 grid_size() { return running->grid(); }
+
+void named_barrier(int number, int threads, bool waits) {
+  if (number < 0 || number >= kNamedBarriers)
+    stop("asks for barrier " + std::to_string(number) + "; there are 0 to 15");
+  NamedBarrier& barrier = running->named(number);
+  auto const passed = barrier.passed;
+  if (++barrier.arrived == threads) {
+    barrier.arrived = 0;
+    ++barrier.passed;
+  }
+  if (!waits) return;
+  struct Wait {
+    NamedBarrier const* barrier;
+    std::uint64_t passed;
+  } const wait{&barrier, passed};
+  wait_until(
+      [](void const* what) {
+        auto const& w = *static_cast<Wait const*>(what);
+        return w.barrier->passed != w.passed;
+      },
+      &wait, "the other threads of barrier ", static_cast<std::uint32_t>(number));
+}
+
+int rank_in_cluster() { return running->rank(); }
+int ctas_of_cluster() { return running->ctas(); }
+void* shared_memory_of_cta(int rank) { return running->shared(rank); }
+CopyEngine& copy_engine() { return running->engine(); }
+Warpgroup& products_on_their_way() { return running->current().products; }
+Boxes& boxes_on_their_way() { return running->current().boxes; }
+void note_unfenced_write() { running->current().has_unfenced_writes = true; }
+void fence_for_copy_engine() { running->current().has_unfenced_writes = false; }
+void check_fenced() { running->check_fenced(); }
+
+// A thread that has arrived waits at once: no kernel does anything in between.
+void cluster_arrive() {
+  ++running->current().barriers;
+  running->wait(State::at_cluster_barrier);
+}
+void cluster_wait() {}
+
+std::uint32_t address_in_shared(void const* at) {
+  return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(at) - reach.shared);
+}
+
+void* shared_memory_of(int rank, void const* own) {
+  auto const offset = reinterpret_cast<std::uintptr_t>(own) - reach.shared;
+  if (rank < 0 || rank >= running->ctas()) stop("asks for CTA " + std::to_string(rank) + " of its cluster");
+  running->check_lives(rank);
+  return static_cast<char*>(running->shared(rank)) + offset;
+}
+
+void wait_until(bool (*ready)(void const*), void const* what, char const* name, std::uint32_t number) {
+  Fiber& fiber = running->current();
+  ++fiber.barriers;
+  if (ready(what)) return;
+  fiber.is_ready = ready;
+  fiber.waits_for = what;
+  fiber.name_of_wait = name;
+  fiber.number_of_wait = number;
+  running->wait(State::waits);
 }
 
 void fence() { std::atomic_thread_fence(std::memory_order_seq_cst); }

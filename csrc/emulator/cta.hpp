@@ -10,8 +10,8 @@
 #include "kernels/common/namespace.hpp"
 #include "problem/entry.hpp"
 
-// One CTA on the host. Its threads are fibers of one operating-system thread, a barrier is a switch to the next fiber,
-// and shared memory is a buffer beside their stacks.
+// A cluster of CTAs on the host, mostly of one. Their threads are fibers of one operating-system thread, a barrier is a
+// switch to the next fiber, and shared memory is a buffer beside their stacks.
 namespace cute_py::emulator {
 
 struct Index3 {
@@ -33,13 +33,15 @@ struct KernelError : std::logic_error {
 struct Launch {
   char const* kernel;  // its name
   Index3 grid;
-  int threads;
+  int cluster = 1;  // neighbouring CTAs along x that run together
+  int threads;      // of a CTA
   std::size_t shared_bytes;
   unsigned char poison;                 // the bytes of shared memory before anybody writes there
   void (*body)(void const* arguments);  // what each thread does
   void const* arguments = nullptr;
   std::size_t argument_bytes = 0;
   std::vector<Operand> operands;
+  Index3 (*tile_of)(void const* arguments, unsigned cta) = nullptr;  // of C, if a CTA's index does not say it
 };
 
 // Of float types NaN, as every byte of all of them; of integers the number that is furthest from 0, and as an offset
@@ -53,8 +55,23 @@ void run_grid(Launch const& launch, Execution const& execution);
 // What the fiber that is running sees.
 Index3 thread_index();
 Index3 block_index();
+Index3 tile_index();  // of C, that the CTA begins with
+Index3 grid_size();
 void barrier();
 int barriers_passed();  // by the fiber that is running
+
+// Threads of a CTA that meet at a barrier of a number: so many of them arrive, and some of those wait for the others.
+void named_barrier(int number, int threads, bool waits);
+
+// The CTAs of a cluster.
+int rank_in_cluster();
+void cluster_arrive();
+void cluster_wait();
+std::uint32_t address_in_shared(void const* at);    // counted from where the CTA's own begins
+void* shared_memory_of(int rank, void const* own);  // the same place in another CTA's shared memory
+
+// Lets other threads run until ready(what) holds. If that never happens, it "waits for" this name and number.
+void wait_until(bool (*ready)(void const*), void const* what, char const* name, std::uint32_t number);
 
 // What other CTAs read after this, is what was written before it.
 void fence();

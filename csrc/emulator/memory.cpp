@@ -127,6 +127,14 @@ void check(void const* address, std::intptr_t bytes, bool is_write, Access acces
     if (traces) reach.tracer->record(Space::shared, offset, bytes, is_write);
     return;
   }
+  // Shared memory of another CTA of the cluster, of which no trace tells.
+  if (auto const in_cluster = static_cast<std::uintptr_t>(where) - reach.cluster; in_cluster < reach.cluster_bytes) {
+    if (in_cluster % kStackBytes + static_cast<std::uintptr_t>(bytes) > reach.shared_bytes) {
+      fail(where, bytes, is_write, "beyond the " + std::to_string(reach.shared_bytes) + " bytes that the CTA has");
+    }
+    if (access != Access::range) check_alignment(where, bytes, is_write, bytes);
+    return;
+  }
   for (Operand const& operand : *reach.operands) {
     if (where < operand.first || where >= operand.last) continue;
     if (where + bytes > operand.last) break;

@@ -42,6 +42,8 @@ struct Reach {
   std::uintptr_t stack_bytes = 0;
   std::uintptr_t shared = 0;
   std::uintptr_t shared_bytes = 0;
+  std::uintptr_t cluster = 0;  // the shared memory of all CTAs of the cluster
+  std::uintptr_t cluster_bytes = 0;
   std::uintptr_t quiet_bytes = 0;  // of it nobody is told: all, or nothing while there is a tracer
   bool runs = false;
   std::vector<Operand> const* operands = nullptr;

@@ -1,0 +1,151 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "emulator/cta.hpp"
+#include "problem/tensor_box.hpp"
+
+// What SM90 has beside what came before: mbarriers, the copy engine, products of a warpgroup out of shared memory.
+namespace cute_py::emulator {
+
+// An mbarrier, as it lies in shared memory: phases that end when as many threads have arrived as it was made for, and
+// all bytes that were announced.
+void mbarrier_init(void const* at, std::uint32_t threads);
+void mbarrier_arrive(void const* at);  // of any CTA of the cluster
+void mbarrier_expect(void const* at, std::uint32_t bytes);
+void mbarrier_wait(void const* at, std::uint32_t parity);  // until the phase of this parity has ended
+
+// A box of an array with its address, as the copy engine gets it.
+TensorMap map_of(TensorBox const& box, void* data);
+
+// What the engine was asked for and has not done yet. It does so before anybody who waits for it goes on, which is the
+// latest moment that the hardware allows, or at once, or now and then, as the order of threads is.
+class CopyEngine {
+ public:
+  struct Load {
+    TensorMap const* map;
+    void* barrier;  // of the CTA that asks
+    void* to;
+    int at[kBoxModes];
+    unsigned ctas;  // one bit for each that gets the box
+  };
+
+  void begin(EmulatorOptions const& options);
+  void ask(Load const& load);
+  bool copy_one();  // false if there is nothing left
+  bool is_idle() const { return loads_.empty(); }
+  bool does_so_at_once() {
+    return order_ == ThreadOrder::backward || (order_ == ThreadOrder::random && random_() % 2 == 0);
+  }
+
+ private:
+  static void copy(Load const& load);
+
+  std::vector<Load> loads_;
+  ThreadOrder order_ = ThreadOrder::forward;
+  std::mt19937_64 random_;
+};
+
+// Boxes that a thread has asked to be stored, in groups. Each leaves shared memory when that is waited for.
+class Boxes {
+ public:
+  void clear() {
+    asked_.clear();
+    groups_.clear();
+  }
+  void ask(TensorMap const* map, void const* from, std::array<int, kBoxModes> const& at);
+  void commit() { groups_.push_back(asked_.size()); }
+  void wait(int groups_left_pending);
+  bool is_idle() const { return asked_.empty(); }
+
+ private:
+  struct Asked {
+    TensorMap const* map;
+    void const* from;
+    std::array<int, kBoxModes> at;
+  };
+  std::vector<Asked> asked_;
+  std::vector<std::size_t> groups_;
+};
+
+void load_box(TensorMap const* map, void* barrier, void* to, unsigned ctas, std::array<int, kBoxModes> const& at);
+
+void store_box(TensorMap const* map, void const* from, std::array<int, kBoxModes> const& at);
+void store_commit();
+void store_wait(int groups_left_pending);
+
+// What a thread wrote by stmatrix is seen by the copy engine after its fence.
+void note_unfenced_write();
+void fence_for_copy_engine();
+void check_fenced();  // by all threads of the CTA
+
+// stmatrix: each lane gives the address of 16 bytes and two elements of each of four matrices of 8x8.
+void store_matrices(void* to, std::uint32_t const (&pieces)[4], bool transposed);
+
+// A value of another lane.
+std::uint32_t shuffle(std::uint32_t value, int lane);
+
+// A factor as a descriptor tells where it lies, decoded: the rules of the hardware are checked.
+struct FactorInShared {
+  std::uint64_t descriptor;
+  bool k_major;
+  int element_bytes;
+
+  // Where the element of a row and a step of k is, from the beginning of the CTA's shared memory, in bytes.
+  std::uint32_t place(int row, int k) const;
+  void check(char const* name) const;
+};
+
+// An instruction D (m,n) += A (m,k) B (n,k)^T of a warpgroup.
+struct WarpgroupMma {
+  int m;
+  int n;
+  int k;
+  int values;  // of D, of a thread
+  std::uint16_t const* element;
+  float (*number)(void const* element);  // an element as a number
+};
+
+// The products that a thread has asked for, in groups. Each is done, for the thread's own values, when it is waited
+// for.
+class Warpgroup {
+ public:
+  void clear() {
+    asked_.clear();
+    groups_.clear();
+  }
+  void ask(WarpgroupMma const& mma, FactorInShared const& a, FactorInShared const& b, float* d, bool accumulates);
+  void commit() { groups_.push_back(asked_.size()); }
+  void wait(int groups_left_pending, int thread);
+  bool is_idle() const { return asked_.empty(); }
+
+ private:
+  struct Asked {
+    WarpgroupMma const* mma;
+    FactorInShared a;
+    FactorInShared b;
+    float* d;
+    bool accumulates;
+  };
+  static void multiply(Asked const& asked, int thread);
+
+  std::vector<Asked> asked_;
+  std::vector<std::size_t> groups_;
+};
+
+void warpgroup_multiply(WarpgroupMma const& mma, FactorInShared const& a, FactorInShared const& b, float* d,
+                        bool accumulates);
+void warpgroup_commit();
+void warpgroup_wait(int groups_left_pending);
+
+// Of the cluster that runs on this operating-system thread.
+int ctas_of_cluster();
+void* shared_memory_of_cta(int rank);
+CopyEngine& copy_engine();
+Warpgroup& products_on_their_way();
+Boxes& boxes_on_their_way();
+
+}  // namespace cute_py::emulator
