@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 BYTES = {"float16": 2, "bfloat16": 2, "float32": 4, "tfloat32": 4, "float64": 8, "complex64": 8, "complex128": 16}
-TILED = ("sgemm_sm80", "gemm_sm80")
+TILED = ("sgemm_sm80", "gemm_sm80", "gemm_sm90")
 LAUNCH_US = 2.4  # as in model.hpp
 AGAINST_THE_GRAIN = 0.05
 CACHE_OVER_MEMORY = 2
@@ -87,6 +87,7 @@ class Run(NamedTuple):
     tile: tuple[int, int, int]
     resident: int  # CTAs of a multiprocessor
     parts: int
+    in_cluster: bool  # are the parts of a cluster?
     bytes: int  # of an element
     access: tuple[int, int]  # bytes of an access to A and to B
     against: int  # operands that threads read across their unit stride
@@ -102,7 +103,7 @@ def run_of(record: dict[str, Any]) -> Run:
     if record["transposed"]:
         m, n, majors = n, m, majors[::-1]
     made_for = [record["layout"][0] == "n", record["layout"][1] == "t"]
-    takes_vectors = record["kernel"].startswith("gemm_sm80")
+    takes_vectors = record["kernel"].startswith(("gemm_sm80", "gemm_sm90"))
     size = BYTES[record["type"]]
     access = []
     for of_mn, wanted, rows in zip(majors, made_for, (m, n), strict=True):
@@ -115,6 +116,7 @@ def run_of(record: dict[str, Any]) -> Run:
         tuple(record["tile"]),
         record["resident"],
         record["parts"],
+        record["kernel"].startswith("gemm_sm90"),
         size,
         (access[0], access[1]),
         sum(x != y for x, y in zip(majors, made_for, strict=True)),
@@ -130,7 +132,8 @@ def estimate(run: Run, tflops: float, alone: float, us_per_wave: float, accesses
     k_tiles = math.ceil(k / tile_k)
     count = math.ceil(m / tile_m) * math.ceil(n / tile_n)
     if run.parts > 1:
-        of_part = math.ceil(math.ceil(k_tiles / run.parts) / 4) * 4
+        together = 1 if run.in_cluster else 4
+        of_part = math.ceil(math.ceil(k_tiles / run.parts) / together) * together
         count *= math.ceil(k_tiles / of_part)
         k_tiles = of_part
     math_us = 2 * tile_m * tile_n * tile_k * k_tiles / (tflops * 1e6 / 132 * run.clock)
@@ -151,6 +154,8 @@ def estimate(run: Run, tflops: float, alone: float, us_per_wave: float, accesses
 
 def us_to_add(run: Run) -> float:
     """The same as in dispatch/choose.cpp."""
+    if run.in_cluster:
+        return 2.5
     part_bytes = run.tile[0] * run.tile[1] * max(4, run.bytes)
     us, left = 1.5, run.parts
     while left > 1:

@@ -58,9 +58,14 @@ def test_a_gpu_kernel_on_host_arrays_runs_in_the_emulator_where_there_is_no_gpu(
 
 # ---- Kernels with a line taken out
 
-SYNCHRONISATION = re.compile(r"^(\s*)((?:__syncthreads\(\)|cp_async_wait<.*?>\(\)|\*is_last = .*);)", re.MULTILINE)
+SYNCHRONISATION = re.compile(
+    r"^(\s*)((?:__syncthreads\(\)|cp_async_wait<.*?>\(\)|\*is_last = .*"
+    r"|cluster_sync\(\)|release\(.*\)|(?:Full|Empty)::(?:wait|arrive)\w*\(.*\)|NamedBarrier::\w+\(.*\)"
+    r"|warpgroup_wait<.*?>\(\)|tma_store_wait<.*?>\(\)|tma_store_fence\(\));)",
+    re.MULTILINE,
+)
 PARTS = ROOT / "csrc" / "kernels" / "common" / "parts.cuh"  # its lines are counted from 2000
-SOURCES = [ROOT / "csrc" / "emulator" / f"{name}.cpp" for name in ("cta", "memory", "trace", "warp")]
+SOURCES = [ROOT / "csrc" / "emulator" / f"{name}.cpp" for name in ("cta", "memory", "sm90", "trace", "warp")]
 
 
 def with_mutants(source: Path, first: int = 0) -> tuple[str, set[int]]:
@@ -92,9 +97,12 @@ def test_every_barrier_and_every_wait_is_needed(kernel: str, tmp_path: Path) -> 
     """
     family = ROOT / "csrc" / "kernels" / kernel
     synchronisations = {}
-    for source, first in ((family / "kernel.cuh", 0), (PARTS, 2000)):
+    sources = [(family / "kernel.cuh", 0), (PARTS, 2000)]
+    if (family / "store.cuh").exists():
+        sources.append((family / "store.cuh", 1000))
+    for source, first in sources:
         copy = tmp_path / source.relative_to(ROOT / "csrc")
-        copy.parent.mkdir(parents=True)
+        copy.parent.mkdir(parents=True, exist_ok=True)
         text, synchronisations[source] = with_mutants(source, first)
         copy.write_text(text)
     lists = sorted(path.stem for path in family.glob("variants*.hpp"))
@@ -123,7 +131,7 @@ def test_every_barrier_and_every_wait_is_needed(kernel: str, tmp_path: Path) -> 
     }
     for run in runs:
         assert all(right.pop((*run, 0)))
-    expected = synchronisations[family / "kernel.cuh"]
+    expected = set().union(*(lines for source, lines in synchronisations.items() if source != PARTS))
     assert expected, "no barrier at all"
     if any(in_parts for _, in_parts in runs):
         expected = expected | synchronisations[PARTS]

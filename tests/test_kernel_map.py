@@ -57,7 +57,7 @@ def test_the_predicted_owner_is_the_writer_of_every_element_of_c(kernel: Kernel)
             assert (who.thread, who.block[0][0]) == (thread[row, 5], row % half // tile[0])
         return
     np.testing.assert_array_equal(block_m, i // m)
-    hands_over = kernel.kernel == "gemm_sm80" or (kernel.modes > 1 and kernel.kernel != "gemm_skinny")
+    hands_over = kernel.kernel in ("gemm_sm80", "gemm_sm90") or (kernel.modes > 1 and kernel.kernel != "gemm_skinny")
     if not hands_over and kernel.most_m is None:
         np.testing.assert_array_equal(thread, owner[i % m, j % n])
 
@@ -247,7 +247,7 @@ def test_registers_are_unknown_without_a_gpu() -> None:
 def test_registers_allow_for_the_ctas_that_the_kernel_is_made_for() -> None:
     for kernel in VARIANTS:
         assert kernel.registers is not None
-        ctas = 1 if kernel.kernel == "gemm_sm80" else 2
+        ctas = 1 if kernel.kernel in ("gemm_sm80", "gemm_sm90") else 2
         assert 32 <= kernel.registers <= 65536 // (ctas * kernel.threads)
 
 

@@ -219,7 +219,7 @@ def test_error_ratio_is_fair(rng: np.random.Generator) -> None:
     assert error_ratio(cute_py.gemm(none, none, alpha=np.nan), none, none, alpha=np.nan) <= 1
 
 
-@pytest.mark.parametrize("kernel", sorted({v.kernel for v in PRODUCTS} - {"gemm_sm80"}))
+@pytest.mark.parametrize("kernel", sorted({v.kernel for v in PRODUCTS} - {"gemm_sm80", "gemm_sm90"}))
 def test_a_large_c_is_not_rounded_with_every_block_of_k(kernel: str) -> None:
     k = 100 * 384
     A, B = np.full((1, k), 1 / 768, np.float32), np.ones((1, k), np.float32)

@@ -297,14 +297,16 @@ def test_extents_over_32_bits_are_right_or_refused() -> None:
 
 @pytest.mark.parametrize("kernel", sorted({v.kernel for v in PRODUCTS}))
 def test_offsets_over_32_bits_are_right(kernel: str, rng: np.random.Generator, tmp_path: Path) -> None:
-    """Rows 2^31 + 7 elements apart, in a sparse file."""
+    """Rows more than 2^31 elements apart, in a sparse file."""
     on_cpu = any(variant.kernel == kernel and "cpu" in variant.targets for variant in cute_py.kernels().values())
     device = "cpu" if on_cpu else "emulator"
-    apart = 2**31 + 7
-    sparse = np.memmap(tmp_path / "sparse", f32, "w+", shape=(2 * apart + 8,))
-    far = np.lib.stride_tricks.as_strided(sparse, (3, 5), (4 * apart, 4))
+    by_copy_engine = kernel == "gemm_sm90"  # which asks for multiples of 16 bytes
+    dtype, apart = (np.dtype(np.float16), 2**31 + 8) if by_copy_engine else (np.dtype(f32), 2**31 + 7)
+    sparse = np.memmap(tmp_path / "sparse", dtype, "w+", shape=(2 * apart + 8,))
+    far = np.lib.stride_tricks.as_strided(sparse, (3, 5), (dtype.itemsize * apart, dtype.itemsize))
     far[...] = rng.integers(-8, 9, far.shape)
-    near = rng.integers(-8, 9, (4, 5)).astype(f32)
+    near = np.zeros((4, 8 if by_copy_engine else 5), dtype)[:, :5]
+    near[...] = rng.integers(-8, 9, near.shape)
     options = {"kernel": kernel, "device": device, "compute": "tfloat32" if kernel == "gemm_sm80" else None}
     np.testing.assert_array_equal(cute_py.gemm(far, near, **options), far @ near.T)
     np.testing.assert_array_equal(cute_py.gemm(near, far, **options), near @ far.T)

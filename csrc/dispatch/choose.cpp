@@ -32,9 +32,23 @@ Geometry canonical(Geometry const& g) {
   return same;
 }
 
-// K in about so many parts, as its kernel can take them.
+bool takes_parts(Traits const& t) { return t.part_bytes > 0 || t.parts_in_cluster > 0; }
+
+// Tiles of K. A tile has elements of one mode where the copy engine brings it.
+std::int64_t tiles_of_k(Geometry const& g, Traits const& t) {
+  if (!t.copies_boxes || g.k.rank() == 0) return ceil_div(g.k.size(), t.tile[2]);
+  return ceil_div(g.k[0].extent, t.tile[2]) * (g.k.size() / g.k[0].extent);
+}
+
+// K in about so many parts, as its kernel can take them: those of a cluster, exactly, some of which may be empty.
 Cut cut_k(Geometry const& g, Traits const& t, std::int64_t wanted) {
-  auto const all = ceil_div(g.k.size(), t.tile[2]);
+  auto const all = tiles_of_k(g, t);
+  if (t.parts_in_cluster > 0) {
+    Cut cut;
+    cut.count = wanted;
+    cut.tiles = ceil_div(all, wanted);
+    return cut;
+  }
   auto const tiles = ceil_div(ceil_div(all, wanted), t.part_tiles) * t.part_tiles;
   Cut cut;
   cut.count = ceil_div(all, tiles);
@@ -111,11 +125,12 @@ class Chooser {
       if (question_.config) {
         if (t.name != question_.config->kernel || exchanged != question_.config->transposed) continue;
         parts.assign(1, question_.config->parts);
-      } else if (may_part && t.part_bytes > 0) {
+      } else if (may_part && takes_parts(t)) {
         entry.rules->propose_parts(x, t, question_.device, parts);
       }
       for (auto const wanted : parts) {
-        if (wanted > 1 && (t.part_bytes == 0 || g.k.size() == 0)) continue;
+        if (wanted > 1 && (!takes_parts(t) || g.k.size() == 0)) continue;
+        if (t.parts_in_cluster > 0 && (wanted > t.parts_in_cluster || (wanted & (wanted - 1)) != 0)) continue;
         Cut cut = wanted > 1 ? cut_k(g, t, wanted) : Cut{};
         auto const count = cut.count;
         if ((question_.config && count != wanted) || (wanted > 1 && count < 2)) continue;
@@ -124,7 +139,7 @@ class Chooser {
         if (count > 1) of_parts.k = cut.tiles * t.tile[2];
         of_parts.l *= count;
         auto const ctas = entry.rules->ctas(g, count > 1 ? of_parts : extents_of(g), t);
-        if (count > 1) cut.reserve(ctas / count, t.part_bytes);
+        if (count > 1 && t.part_bytes > 0) cut.reserve(ctas / count, t.part_bytes);
         if (cut.bytes > question_.workspace_limit - reserved_) continue;
         Estimate estimate = entry.rules->estimate(judged, of_parts, t, question_.device);
         if (count > 1) estimate.us += us_to_add(t, count);
@@ -135,6 +150,10 @@ class Chooser {
 
   // The counters have to be 0. At each level the last CTA of a few counts, and reads their sums, four at a time.
   static double us_to_add(Traits const& t, std::int64_t parts) {
+    // The CTAs of a cluster add by way of shared memory, each some of the tile.
+    constexpr double kClusterUs = 1.5;
+    constexpr double kElementsPerUs = 7300;
+    if (t.parts_in_cluster > 0) return kClusterUs + t.tile[0] * t.tile[1] / kElementsPerUs;
     constexpr double kClearUs = 1.5;
     constexpr double kLevelUs = 1.5;
     constexpr double kReadUs = 0.5;
@@ -158,7 +177,7 @@ class Chooser {
     Step step{purpose_, g, d.exchanged, oriented_places(d.exchanged), true, d.entry, candidate.estimate, {}, reserved_};
     if (d.parts > 1) {
       step.cut = cut_k(g, d.entry->traits, d.parts);
-      step.cut.reserve(d.ctas / d.parts, d.entry->traits.part_bytes);
+      if (d.entry->traits.part_bytes > 0) step.cut.reserve(d.ctas / d.parts, d.entry->traits.part_bytes);
     }
     return step;
   }

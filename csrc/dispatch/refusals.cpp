@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "problem/access.hpp"
+#include "problem/tensor_box.hpp"
 
 namespace cute_py::dispatch {
 namespace {
@@ -58,6 +59,12 @@ bool fits_without_epilogue(Traits const& t, Geometry const& g) {
 
 char const* letter(Major major, char const* mn) { return major == Major::mn ? mn : "k"; }
 
+std::string in_boxes(char const* name, Major major, char const* mn) {
+  return std::string("the copy engine cannot follow ") + name + ": it asks for a unit stride along " +
+         letter(major, mn) +
+         ", for others and an address that are multiples of 16 bytes and not negative, and for at most five modes";
+}
+
 std::string in_vectors(char const* name, int bytes, Major major, char const* mn) {
   return std::string(name) + " does not lie in vectors of " + std::to_string(bytes) + " bytes along " +
          letter(major, mn);
@@ -98,10 +105,13 @@ unsigned refusals(Traits const& t, Geometry const& g, DeviceInfo const& device) 
   }
   if (!runs_gpu_code(t)) return refused;
 
-  if (t.target == Target::cuda) {
+  // The emulator runs what any GPU can, but a choice may be for an invented one.
+  if (t.target == Target::cuda || device.compute_capability != 0) {
     if (device.compute_capability < t.compute_capability) refused |= kComputeCapability;
-    if (device.shared_bytes_per_cta < t.shared_bytes) refused |= kSharedMemory;
+    // The instructions of a warpgroup are SM90's alone.
+    if (t.copies_boxes && device.compute_capability / 10 != t.compute_capability / 10) refused |= kComputeCapability;
   }
+  if (t.target == Target::cuda && device.shared_bytes_per_cta < t.shared_bytes) refused |= kSharedMemory;
   auto const m = g.m.size();
   auto const n = g.n.size();
   auto const k = g.k.size();
@@ -124,10 +134,15 @@ unsigned refusals(Traits const& t, Geometry const& g, DeviceInfo const& device) 
   }
   if (g.batch_invariant && (!t.predicated || t.most_n != 0)) refused |= kInvariance;
   auto const lies_in_vectors = [&](Role role, Major major, Modes const& mn, int bytes) {
-    return bytes == 0 || access_along(g, role, major == Major::mn ? mn : g.k).bytes >= bytes;
+    return bytes == 0 || t.copies_boxes || access_along(g, role, major == Major::mn ? mn : g.k).bytes >= bytes;
   };
   if (reads && !lies_in_vectors(Role::a, t.major_a, g.m, t.vector_bytes_a)) refused |= kVectorsA;
   if (reads && !lies_in_vectors(Role::b, t.major_b, g.n, t.vector_bytes_b)) refused |= kVectorsB;
+  auto const lies_in_boxes = [&](Role role, Major major, Modes const& mn) {
+    return major == Major::k ? cute_py::lies_in_boxes(g, role, g.k, mn) : cute_py::lies_in_boxes(g, role, mn, g.k);
+  };
+  if (reads && t.copies_boxes && !lies_in_boxes(Role::a, t.major_a, g.m)) refused |= kBoxesA;
+  if (reads && t.copies_boxes && !lies_in_boxes(Role::b, t.major_b, g.n)) refused |= kBoxesB;
   if (t.moved_bytes != 0 && !moves_together(g, t.moved_bytes)) refused |= kMoves;
   if (t.predicated || (refused & kModes)) return refused;
 
@@ -181,6 +196,8 @@ std::string describe(unsigned refused, Traits const& t, Geometry const& g, Devic
   if (refused & kMajorC) append(text, "C is not m-major");
   if (refused & kVectorsA) append(text, in_vectors("A", t.vector_bytes_a, t.major_a, "m"));
   if (refused & kVectorsB) append(text, in_vectors("B", t.vector_bytes_b, t.major_b, "n"));
+  if (refused & kBoxesA) append(text, in_boxes("A", t.major_a, "m"));
+  if (refused & kBoxesB) append(text, in_boxes("B", t.major_b, "n"));
   if (refused & kMoves) {
     append(text, "moves " + number(t.moved_bytes) + " bytes at a time, which do not lie side by side in A and in C");
   }

@@ -33,6 +33,8 @@ enum Refusal : unsigned {
   kVectorsA = 1u << 20,
   kVectorsB = 1u << 21,
   kMoves = 1u << 22,
+  kBoxesA = 1u << 23,
+  kBoxesB = 1u << 24,
 };
 
 // The one legality rule, for a forced choice and for an automatic one. The geometry is folded.

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "instances/add.hpp"
+#include "instances/tensor_map.hpp"
 
 namespace cute_py::instances {
 // The linker must not take one target's templates for those of the same name and types of the other.
@@ -16,22 +17,48 @@ inline constexpr int kDefaultSharedBytes = 48 * 1024;
 template <class Config, class Params, auto kernel>
 class CudaLaunch final : public Launch {
  public:
-  CudaLaunch(Geometry const& geometry, Cut const& cut) : params_(geometry, cut) {}
+  CudaLaunch(Geometry const& geometry, Cut const& cut) : params_(geometry, cut) {
+    if constexpr (kernels::kHasTensors<Params>) {
+      // An address is given with every call; until then any will do.
+      params_.for_each_tensor([](TensorMap& map, TensorBox const& box, Role) {
+        map = encode(box, reinterpret_cast<void*>(std::uintptr_t{1} << 16));
+      });
+    }
+  }
 
   int run(Arguments const& given, Execution const& execution) const override {
     if (auto const error = ask_for_shared_memory(); error != cudaSuccess) return error;
     Params params = params_;
     params.bind(given);
+    if constexpr (kernels::kHasTensors<Params>) {
+      params.for_each_tensor([&](TensorMap& map, TensorBox const&, Role role) {
+        if (given.data[role] != nullptr) point(map, given.data[role]);
+      });
+    }
     cudaError_t failed = cudaSuccess;
-    params.for_each_grid([&](kernels::Grid const& grid) {
+    auto const launch = [&](kernels::Grid const& grid) {
       if (failed != cudaSuccess) return;
       cudaLaunchConfig_t config{};
       config.gridDim = dim3(grid.m, grid.n, grid.l);
       config.blockDim = dim3(Config::threads);
       config.dynamicSmemBytes = kSharedBytes;
       config.stream = static_cast<cudaStream_t>(execution.stream);
+      cudaLaunchAttribute attributes[2]{};
+      if constexpr (kernels::kHasTensors<Params>) {
+        attributes[0].id = cudaLaunchAttributeClusterDimension;
+        attributes[0].val.clusterDim = {params.cluster(), 1, 1};
+        attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+        attributes[1].val.programmaticStreamSerializationAllowed = 1;
+        config.attrs = attributes;
+        config.numAttrs = 2;
+      }
       failed = params.apply([&](auto const&... x) { return cudaLaunchKernelEx(&config, kernel, x...); });
-    });
+    };
+    if constexpr (kernels::kHasTensors<Params>) {
+      params.for_each_grid(multiprocessors(), launch);
+    } else {
+      params.for_each_grid(launch);
+    }
     if (failed != cudaSuccess) cudaGetLastError();  // ours, told of here, and of no interest to the next who asks
     return failed;
   }
@@ -53,6 +80,20 @@ class CudaLaunch final : public Launch {
       }
     }
     return cudaSuccess;
+  }
+
+  // Of the current device.
+  static int multiprocessors() {
+    constexpr int kDevices = 64;
+    static std::atomic<int> known[kDevices];  // 0: not asked yet
+    int device = 0;
+    cudaGetDevice(&device);
+    int count = known[device % kDevices].load();
+    if (count == 0) {
+      cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device);
+      known[device % kDevices] = count;
+    }
+    return count;
   }
 
   Params params_;

@@ -30,16 +30,33 @@ class EmulatorLaunch final : public Launch {
     emulator::Launch launch{};
     launch.kernel = name_;
     launch.threads = Config::threads;
+    if constexpr (kernels::kHasTensors<Params>) {
+      launch.cluster = static_cast<int>(params.cluster());
+      params.for_each_tensor(
+          [&](TensorMap& map, TensorBox const& box, Role role) { map = emulator::map_of(box, given.data[role]); });
+      launch.tile_of = [](void const* arguments, unsigned cta) {
+        auto const tile = static_cast<Params const*>(arguments)->first_tile(cta);
+        return emulator::Index3{tile.m, tile.n, tile.l};
+      };
+    }
     launch.shared_bytes = sizeof(typename Config::SharedStorage);
     launch.poison = kPoisonOf<Config>;
     launch.body = &run_thread;
     launch.arguments = &params;
     launch.argument_bytes = sizeof(Params);
     launch.operands = emulator::operands_of(geometry_, given, cut_.bytes);
-    params.for_each_grid([&](kernels::Grid const& grid) {
+    auto const run_grid = [&](kernels::Grid const& grid) {
       launch.grid = {grid.m, grid.n, grid.l};
       emulator::run_grid(launch, execution);
-    });
+    };
+    if constexpr (kernels::kHasTensors<Params>) {
+      // So few that a CTA has several tiles; in a trace each has one.
+      constexpr int kMultiprocessors = 3;
+      constexpr int kMany = 1 << 24;
+      params.for_each_grid(execution.tracer == nullptr ? kMultiprocessors : kMany, run_grid);
+    } else {
+      params.for_each_grid(run_grid);
+    }
     return 0;
   }
 

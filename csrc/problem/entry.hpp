@@ -70,6 +70,8 @@ struct Traits {
   int shared_bytes;             // shared memory per CTA
   int part_bytes;               // sums of a CTA, if K is in parts; 0: it cannot be
   int part_tiles;               // parts are multiples of so many tiles of K
+  int parts_in_cluster;         // the most, a power of two as they all are, if CTAs of a cluster share K; else 0
+  bool copies_boxes;            // A and B are moved by the copy engine: any extents, even along their vectors
   bool predicated;              // takes any extents and any strides; otherwise extents are multiples of the tile
   Major major_a;                // the majorness that it was made for; the only one that it takes unless predicated
   Major major_b;

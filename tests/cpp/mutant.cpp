@@ -267,9 +267,87 @@ bool multiplies(EmulatorOptions const& options, bool in_parts) {
   return true;
 }
 
+// Of a kernel with the copy engine: rows and columns in tiles, and steps of k in tiles and some more. The result is of
+// the factors' type, which leaves in boxes, or of the sums'.
+template <class V, class Result>
+bool multiplies_boxes(EmulatorOptions const& options, int tiles_m, int tiles_n, int tiles_k, int parts) {
+  using Config = typename V::Config;
+  using T = typename V::T;
+  constexpr int vector = 16 / sizeof(T);
+  int const m = tiles_m * cute::size<0>(typename Config::CtaTiler{}) - vector;
+  int const n = tiles_n * cute::size<1>(typename Config::CtaTiler{}) - vector;
+  int const k = tiles_k * cute::size<2>(typename Config::CtaTiler{}) - vector;
+  auto const matrix = [](int rows, int columns, int times, int modulus) {
+    std::vector<T> numbers(rows * columns);
+    for (int i = 0; i < rows * columns; ++i)
+      numbers[i] = static_cast<T>(static_cast<float>(i * times % modulus - modulus / 2));
+    return numbers;
+  };
+  std::vector<T> a = matrix(m, k, 7919, 7);
+  std::vector<T> b = matrix(n, k, 104729, 5);
+  std::vector<Result> c(m * n, Result(-1));
+  Mode rows{m, {}, false, false};
+  Mode columns{n, {}, false, false};
+  Mode steps{k, {}, false, false};
+  bool const a_along_k = V::Layout::a == Major::k;
+  bool const b_along_k = V::Layout::b == Major::k;
+  rows.stride[Role::a] = a_along_k ? k : 1;
+  steps.stride[Role::a] = a_along_k ? 1 : m;
+  columns.stride[Role::b] = b_along_k ? k : 1;
+  steps.stride[Role::b] = b_along_k ? 1 : n;
+  rows.stride[Role::d] = 1;
+  columns.stride[Role::d] = m;
+  Geometry geometry;
+  geometry.m = Modes({rows});
+  geometry.n = Modes({columns});
+  geometry.k = Modes({steps});
+  geometry.type[Role::a] = geometry.type[Role::b] = numeric::kDTypeOf<T>;
+  geometry.type[Role::d] = numeric::kDTypeOf<Result>;
+  geometry.log2_alignment = {{kMaxLog2Alignment, kMaxLog2Alignment, 0, kMaxLog2Alignment, 0, 0}};
+  Arguments arguments;
+  arguments.data[Role::a] = a.data();
+  arguments.data[Role::b] = b.data();
+  arguments.data[Role::d] = c.data();
+  Cut cut;
+  cut.count = parts;
+  cut.tiles = (tiles_k + parts - 1) / parts;
+  Execution execution;
+  execution.emulator = options;
+  try {
+    instances::Emulator::prepare<typename V::Family, Config>("mutant", geometry, cut)->run(arguments, execution);
+  } catch (emulator::KernelError const& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return false;
+  }
+  for (int j = 0; j < n; ++j) {
+    for (int i = 0; i < m; ++i) {
+      float sum = 0;
+      for (int p = 0; p < k; ++p) {
+        sum += static_cast<float>(a[i * rows.stride[Role::a] + p * steps.stride[Role::a]]) *
+               static_cast<float>(b[j * columns.stride[Role::b] + p * steps.stride[Role::b]]);
+      }
+      if (!(static_cast<float>(c[i + j * m]) == static_cast<float>(Result(sum)))) return false;
+    }
+  }
+  return true;
+}
+
+// Pairs along M and along N, and none; more tiles than CTAs, more steps than stages; and parts.
+template <class V>
+bool multiplies_all_boxes(EmulatorOptions const& options) {
+  using T = typename V::T;
+  int const long_k = V::Config::stages + 2;
+  return multiplies_boxes<V, float>(options, 4, 1, 2, 1) && multiplies_boxes<V, T>(options, 2, 1, long_k, 1) &&
+         multiplies_boxes<V, T>(options, 1, 2, 2, 1) && multiplies_boxes<V, T>(options, 15, 1, 3, 1) &&
+         multiplies_boxes<V, float>(options, 5, 1, long_k, 1) && multiplies_boxes<V, T>(options, 1, 1, 3, 2) &&
+         multiplies_boxes<V, float>(options, 1, 1, 5, 4);
+}
+
 template <class V>
 bool is_right(EmulatorOptions const& options, bool in_parts) {
-  if constexpr (kernels::kCopies<typename V::Config>) {
+  if constexpr (kernels::kHasTensors<typename V::Family::template Params<typename V::Config>>) {
+    return multiplies_all_boxes<V>(options);
+  } else if constexpr (kernels::kCopies<typename V::Config>) {
     return copies_all<V>(options);
   } else {
     return multiplies<V>(options, in_parts);
@@ -279,11 +357,15 @@ bool is_right(EmulatorOptions const& options, bool in_parts) {
 // Prints a line for each order of threads.
 template <class V>
 void run_all_orders(bool in_parts) {
-  constexpr ThreadOrder orders[] = {ThreadOrder::forward, ThreadOrder::backward, ThreadOrder::random};
-  for (ThreadOrder const order : orders) {
-    bool const right = is_right<V>({order, order == ThreadOrder::random, true}, in_parts);
+  auto const run = [&](ThreadOrder order, std::uint64_t seed) {
+    bool const right = is_right<V>({order, seed, true}, in_parts);
     std::printf("%d %d %d %d\n", V::width, in_parts, mutant::removed, right);
-  }
+  };
+  run(ThreadOrder::forward, 0);
+  run(ThreadOrder::backward, 0);
+  // Chance decides when the copy engine works, too.
+  constexpr bool has_engine = kernels::kHasTensors<typename V::Family::template Params<typename V::Config>>;
+  for (std::uint64_t seed = 1; seed <= (has_engine ? 4 : 1); ++seed) run(ThreadOrder::random, seed);
 }
 
 template <class V>

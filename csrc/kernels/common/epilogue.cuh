@@ -42,10 +42,13 @@ struct EpilogueOf {
   void* data[4];
 
   CUTE_DEVICE EpilogueOf(Epilogue<T> const& epilogue, Batch const& batch, unsigned product) : e(epilogue) {
+    CUTE_UNROLL
+    for (int i = 0; i < 4; ++i) data[i] = e.data[i];
+    if (batch.epilogue.rank == 0) return;
     auto const offsets = batch.epilogue(batch.first + product);
     CUTE_UNROLL
     for (int i = 0; i < 4; ++i) {
-      data[i] = static_cast<char*>(e.data[i]) + offsets.in[i] * bytes_of(e.type[i]);
+      data[i] = static_cast<char*>(data[i]) + offsets.in[i] * bytes_of(e.type[i]);
     }
   }
 
@@ -121,23 +124,32 @@ struct SumsInShared {
 
 // D = alpha * sum + beta * D for `count` neighbours.
 template <int count, class D, class T, class Acc>
-CUTE_DEVICE void update(Epilogue<T> const& e, Acc const* sums, D* d) {
-  constexpr int together = cute::min(count, int(16 / sizeof(Acc)));
+CUTE_DEVICE void update(Epilogue<T> const& e, Neighbours<Acc, count> const& sums, D* d) {
   auto& to = *reinterpret_cast<Neighbours<D, count>*>(d);
   Neighbours<D, count> result;
   if (e.reads_c) result = to;
   CUTE_UNROLL
+  for (int i = 0; i < count; ++i) {
+    T const sum = numeric::convert<T>(sums.x[i]);
+    D& x = result.x[i];
+    x = numeric::narrow<D>(
+        e.reads_c ? numeric::axpby<T>(e.alpha, sum, e.beta, numeric::convert<T>(x)) : e.alpha * sum, false);
+  }
+  to = result;
+}
+
+// The same of sums in memory, aligned to as many as fill 16 bytes.
+template <int count, class D, class T, class Acc>
+CUTE_DEVICE void update(Epilogue<T> const& e, Acc const* sums, D* d) {
+  constexpr int together = cute::min(count, int(16 / sizeof(Acc)));
+  Neighbours<Acc, count> all;
+  CUTE_UNROLL
   for (int i = 0; i < count; i += together) {
     auto const some = *reinterpret_cast<Neighbours<Acc, together> const*>(sums + i);
     CUTE_UNROLL
-    for (int j = 0; j < together; ++j) {
-      T const sum = numeric::convert<T>(some.x[j]);
-      D& x = result.x[i + j];
-      x = numeric::narrow<D>(
-          e.reads_c ? numeric::axpby<T>(e.alpha, sum, e.beta, numeric::convert<T>(x)) : e.alpha * sum, false);
-    }
+    for (int j = 0; j < together; ++j) all.x[i + j] = some.x[j];
   }
-  to = result;
+  update<count>(e, all, d);
 }
 
 // Writes every element of the CTA's tile that lies inside shape by a plain epilogue. The tile is lines along m, one for

@@ -54,6 +54,12 @@ struct ModeMap {
     std::int64_t in[N];
   };
 
+  // The offset in one of the arrays.
+  CUTE_HOST_DEVICE std::int64_t offset(std::uint32_t index, int array) const {
+    if (rank == 1) return index * stride[array][0];
+    return (*this)(index).in[array];
+  }
+
   CUTE_HOST_DEVICE Offsets operator()(std::uint32_t index) const {
     Offsets offsets{};
     CUTE_NO_UNROLL

@@ -9,6 +9,7 @@
 #include "kernels/common/params.hpp"
 #include "numeric/types.hpp"
 #include "problem/entry.hpp"
+#include "problem/tensor_box.hpp"
 
 // Typed lists of what is compiled. A family's lists stand next to its kernel, and nothing else names its variants.
 namespace cute_py::kernels {
@@ -177,6 +178,12 @@ inline constexpr bool kConjugates = false;
 template <class Config>
 inline constexpr bool kConjugates<Config, std::enable_if_t<Config::conjugates>> = true;
 
+// Does a kernel take arrays that the copy engine moves?
+template <class Params, class = void>
+inline constexpr bool kHasTensors = false;
+template <class Params>
+inline constexpr bool kHasTensors<Params, std::enable_if_t<(Params::tensors > 0)>> = true;
+
 template <class Family, class Config>
 constexpr Traits traits_of_copies(char const* name, Target target) {
   Traits t{};
@@ -239,6 +246,12 @@ constexpr Traits traits_of_gemm(char const* name, Target target) {
   t.shared_bytes = static_cast<int>(sizeof(typename Config::SharedStorage));
   t.part_bytes = Params::part_values * Config::threads * static_cast<int>(sizeof(T));
   t.part_tiles = Params::part_tiles;
+  if constexpr (kHasTensors<Params>) {
+    t.copies_boxes = true;
+    t.vector_bytes_a = t.vector_bytes_b = kBoxAlignment;
+    t.parts_in_cluster = Config::max_cluster;
+    t.modes = t.modes_m = Params::modes;
+  }
   t.predicated = Config::predicated;
   t.conjugates = !numeric::kIsComplex<T> || Config::converting || kConjugates<Config>;
   t.major_a = Layout::a;

@@ -1,0 +1,135 @@
+#pragma once
+
+#include <cute/tensor.hpp>
+
+#include "kernels/common/operand.hpp"
+#include "kernels/gemm_sm90/tiles.hpp"
+
+namespace cute_py::kernels {
+
+// Tiles of C, stages of shared memory, and how the two warpgroups that compute go about it: they share a tile, or
+// alternate, each with tiles of its own, so that one multiplies while the other writes.
+template <int m, int n, int stages_, bool alternate_, int boxes_ = 2>
+struct WgmmaTile {
+  using M = cute::Int<m>;
+  using N = cute::Int<n>;
+  static constexpr bool alternate = alternate_;
+  static constexpr int stages = stages_;
+  static constexpr int boxes = boxes_;  // of D, of a warpgroup, on their way out
+};
+
+// How an operand lies in shared memory: in spans of 128 bytes, swizzled as wgmma reads them and the copy engine writes
+// them. k-major: a row's 128 bytes of K. mn-major: 128 bytes of a column, for all of the tile's K, one such chunk after
+// the other.
+template <class T, Major major, class BLK_MN, class BLK_K, int stages>
+struct WgmmaSmem {
+  using Atom = cute::SM90::GMMA::Layout_K_SW128_Atom<T>;
+  using type = decltype(cute::tile_to_shape(Atom{}, cute::Shape<BLK_MN, BLK_K, cute::Int<stages>>{}));  // (mn,k,pipe)
+  static constexpr int chunk = BLK_MN::value;  // rows of one copy
+};
+template <class T, class BLK_MN, class BLK_K, int stages>
+struct WgmmaSmem<T, Major::mn, BLK_MN, BLK_K, stages> {
+  using Atom = cute::SM90::GMMA::Layout_MN_SW128_Atom<T>;
+  using type = decltype(cute::tile_to_shape(Atom{}, cute::Shape<BLK_MN, BLK_K, cute::Int<stages>>{},
+                                            cute::Step<cute::_2, cute::_1, cute::_3>{}));
+  static constexpr int chunk = 128 / static_cast<int>(sizeof(T));
+};
+
+constexpr cute::SM90::GMMA::Major wgmma_major(Major major) {
+  return major == Major::k ? cute::SM90::GMMA::Major::K : cute::SM90::GMMA::Major::MN;
+}
+
+// A warpgroup of which one thread copies, and warpgroups that multiply and write.
+template <class T, Major major_a, Major major_b, class Tile>
+struct GemmSm90 {
+  using TA = T;
+  using TB = T;
+  using TC = float;
+  using TE = float;
+
+  static constexpr bool predicated = true;
+  static constexpr bool nested = true;
+  static constexpr bool converting = false;
+  static constexpr int max_rows = kAnyExtent;
+  static constexpr int max_columns = kAnyExtent;
+  static constexpr bool fuses = true;
+  using ProblemShape = cute::Shape<int, int, int>;
+  using StrideA = NestedStride;
+
+  static constexpr Major along_a = major_a;
+  static constexpr Major along_b = major_b;
+  static constexpr int tile_k = 128 / static_cast<int>(sizeof(T));
+  using BlkM = typename Tile::M;
+  using BlkN = typename Tile::N;
+  using BlkK = cute::Int<tile_k>;
+  using CtaTiler = cute::Shape<BlkM, BlkN, BlkK>;  // (BLK_M,BLK_N,BLK_K)
+
+  static constexpr int max_cluster = 8;  // CTAs that share a tile's K
+  static constexpr int stages = Tile::stages;
+  static constexpr bool alternate = Tile::alternate;
+  static constexpr int groups = 2;  // warpgroups that compute
+  static constexpr int groups_of_tile = alternate ? 1 : groups;
+  static constexpr int threads_of_tile = 128 * groups_of_tile;
+  static constexpr int computing_threads = 128 * groups;
+  static constexpr int threads = computing_threads + 128;
+
+  // A CTA starts with as many registers for each thread. Those who copy leave most of theirs to those who compute.
+  static constexpr int copying_registers = 40;
+  static constexpr int computing_registers = 232;
+
+  using Instruction = decltype(cute::SM90::GMMA::ss_op_selector<T, T, float, cute::Shape<cute::_64, BlkN, BlkK>,
+                                                                wgmma_major(major_a), wgmma_major(major_b)>());
+  using TiledMma = decltype(cute::make_tiled_mma(
+      Instruction{}, cute::Layout<cute::Shape<cute::Int<groups_of_tile>, cute::_1, cute::_1>>{}));
+
+  using SmemA = WgmmaSmem<T, major_a, BlkM, BlkK, stages>;
+  using SmemB = WgmmaSmem<T, major_b, BlkN, BlkK, stages>;
+  // As wgmma's descriptors are made of them, whose swizzle is one of addresses; and as layouts of elements.
+  using SwizzledA = typename SmemA::type;  // (m,k,pipe)
+  using SwizzledB = typename SmemB::type;  // (n,k,pipe)
+  using SmemLayoutA = decltype(cute::as_position_independent_swizzle_layout(SwizzledA{}));
+  using SmemLayoutB = decltype(cute::as_position_independent_swizzle_layout(SwizzledB{}));
+
+  // The most rows that one copy brings. Of B a CTA of a pair copies half.
+  static constexpr int copy_rows_a = SmemA::chunk;
+  static constexpr int copy_rows_b = SmemB::chunk;
+  static constexpr int stage_bytes = (BlkM::value + BlkN::value) * tile_k * static_cast<int>(sizeof(T));
+
+  // A box of D on its way out: 64 rows and 64 columns, of a warpgroup; two in turn. Or sums of 64 rows and some
+  // columns.
+  static constexpr int box = 64;
+  static constexpr int out_boxes = Tile::boxes;
+  static constexpr int out_bytes = out_boxes * box * box * 2;
+  static constexpr int sum_columns = out_boxes == 1 ? 16 : 32;
+  // The sums of a part of K, where the stages were: lines along m, or along n.
+  static constexpr int sums_pad = 8;
+  static constexpr int sums_line_m = BlkM::value + sums_pad;
+  static constexpr int sums_line_n = BlkN::value + sums_pad;
+
+  struct SharedStorage {
+    alignas(1024) T a[cute::cosize_v<SmemLayoutA>];
+    alignas(1024) T b[cute::cosize_v<SmemLayoutB>];
+    alignas(1024) unsigned char out[groups][out_bytes];
+    std::int64_t places[groups][128];  // of lines in D
+    std::uint64_t full[stages];        // a stage has arrived
+    std::uint64_t empty[stages];       // a stage has been read
+  };
+  static_assert(cute::max(sums_line_m* BlkN::value, sums_line_n* BlkM::value) * 4 <= stages * stage_bytes);
+
+  static constexpr int compute_capability = 90;
+  static constexpr int ctas_per_multiprocessor = 1;
+  static constexpr int alignment_bytes = sizeof(T);
+};
+
+template <class T, Major major_a, Major major_b, Form>
+using GemmSm90_128x256 = GemmSm90<T, major_a, major_b, WgmmaTile<128, 256, 4, false>>;
+template <class T, Major major_a, Major major_b, Form>
+using GemmSm90_128x192 = GemmSm90<T, major_a, major_b, WgmmaTile<128, 192, 4, false>>;
+template <class T, Major major_a, Major major_b, Form>
+using GemmSm90_128x128 = GemmSm90<T, major_a, major_b, WgmmaTile<128, 128, 6, true>>;
+template <class T, Major major_a, Major major_b, Form>
+using GemmSm90_64x128 = GemmSm90<T, major_a, major_b, WgmmaTile<64, 128, 8, true>>;
+template <class T, Major major_a, Major major_b, Form>
+using GemmSm90_64x64 = GemmSm90<T, major_a, major_b, WgmmaTile<64, 64, 12, true>>;
+
+}  // namespace cute_py::kernels

@@ -1,0 +1,316 @@
+// C(m,n,l) = alpha * sum_k A(m,k,l) * B(n,k,l) + beta * C(m,n,l), or any other epilogue
+//
+// After:     gemm_sm80, with the copy engine and the warpgroups' tensor cores of SM90: one warp asks for boxes of A and B,
+//            whose arrival an mbarrier counts in bytes; warpgroups multiply them out of shared memory
+// Requires:  any M, N, K >= 0; modes that the copy engine can follow
+// Numerics:  products exact, summed by the tensor core in float32, groups of k ascending; bitwise repeatable
+// Smem:      Config::stages tiles of A and of B, and boxes of D, dynamic
+// Threads:   Config::consumers warpgroups that compute, and one that copies
+#pragma once
+
+#include <cute/tensor.hpp>
+
+#include <cutlass/arch/barrier.h>
+#include <cutlass/arch/reg_reconfig.h>
+
+#include "kernels/common/namespace.hpp"
+#include "kernels/gemm_sm90/store.cuh"
+#include "kernels/gemm_sm90/tiles.hpp"
+#include "problem/tensor_box.hpp"
+
+namespace cute_py::kernels::cutlass_scheduled {
+
+// A stage of shared memory, and the parity of the phase of its mbarriers, from step to step.
+template <int stages>
+struct Pipe {
+  int stage = 0;
+  std::uint32_t phase = 0;
+
+  CUTE_DEVICE void operator++() {
+    if (++stage == stages) {
+      stage = 0;
+      phase ^= 1;
+    }
+  }
+
+  CUTE_DEVICE void operator+=(int steps) {
+    stage += steps;
+    phase ^= stage / stages & 1;
+    stage %= stages;
+  }
+};
+
+// Each warp asks for other bytes of a parameter than the others, so that they are at hand for all of them soon.
+template <class Parameter>
+CUTE_DEVICE void prefetch_parameters(Parameter const& parameter, int warp, int warps) {
+  constexpr int line = 64;
+  for (int at = warp * line; at < static_cast<int>(sizeof(Parameter)); at += warps * line) {
+    int const x = *reinterpret_cast<int const*>(reinterpret_cast<char const*>(&parameter) + at);
+    asm volatile("" ::"r"(x));
+  }
+}
+
+template <class Config>
+static __global__ __launch_bounds__(Config::threads, Config::ctas_per_multiprocessor)
+void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
+               CUTE_GRID_CONSTANT TensorMap const map_b,
+               CUTE_GRID_CONSTANT TensorMap const map_d,
+               CUTE_GRID_CONSTANT GemmTiles const tiles,
+               CUTE_GRID_CONSTANT Epilogue<typename Config::TE> const epilogue,
+               CUTE_GRID_CONSTANT Batch         const batch)
+{
+  using namespace cute;
+  using Full  = cutlass::arch::ClusterTransactionBarrier;
+  using Empty = cutlass::arch::ClusterBarrier;
+
+  typename Config::CtaTiler    cta_tiler;                                                               // (BLK_M,BLK_N,BLK_K)
+  typename Config::SwizzledA   sA_layout;                                                               // (BLK_M,BLK_K,PIPE)
+  typename Config::SwizzledB   sB_layout;                                                               // (BLK_N,BLK_K,PIPE)
+  typename Config::TiledMma    mma;
+  constexpr int blk_m = size<0>(cta_tiler), blk_n = size<1>(cta_tiler), blk_k = size<2>(cta_tiler);
+
+  // Preconditions
+  CUTE_STATIC_ASSERT_V(size<0>(sA_layout) == size<0>(cta_tiler));                                       // BLK_M
+  CUTE_STATIC_ASSERT_V(size<1>(sA_layout) == size<2>(cta_tiler));                                       // BLK_K
+  CUTE_STATIC_ASSERT_V(size<0>(sB_layout) == size<1>(cta_tiler));                                       // BLK_N
+  CUTE_STATIC_ASSERT_V(size<1>(sB_layout) == size<2>(cta_tiler));                                       // BLK_K
+  CUTE_STATIC_ASSERT_V(size(mma) == Int<Config::threads_of_tile>{});                                   // threads that compute C
+
+  // Shared memory
+  extern __shared__ __align__(1024) unsigned char shared_memory[];
+  auto& shared = *reinterpret_cast<typename Config::SharedStorage*>(shared_memory);
+  Tensor sA = make_tensor(make_smem_ptr(shared.a), sA_layout);                                    // (BLK_M,BLK_K,PIPE)
+  Tensor sB = make_tensor(make_smem_ptr(shared.b), sB_layout);                                    // (BLK_N,BLK_K,PIPE)
+
+  int  const warp       = __shfl_sync(0xffffffff, static_cast<int>(threadIdx.x) / 32, 0);
+  int  const rank       = static_cast<int>(cute::block_rank_in_cluster());
+  int  const pair       = tiles.pair_m * tiles.pair_n;  // CTAs of a cluster that share tiles of A, or of B
+  bool const has_parts  = tiles.parts > 1;              // the CTAs of a cluster share K
+  prefetch_parameters(tiles, warp, Config::threads / 32);
+
+  if (warp == 0 && elect_one_sync()) {
+    CUTE_UNROLL
+    for (int i = 0; i < Config::stages; ++i) {
+      Full::init(&shared.full[i], 1);                                      // the CTA that copies
+      Empty::init(&shared.empty[i], pair * Config::threads_of_tile / 32);  // the warps that read
+    }
+    cutlass::arch::fence_barrier_init();
+  }
+  if (warp == Config::computing_threads / 32 && elect_one_sync()) {
+    prefetch_tma_descriptor(reinterpret_cast<TmaDescriptor const*>(&map_a));
+    prefetch_tma_descriptor(reinterpret_cast<TmaDescriptor const*>(&map_b));
+  }
+  if (pair > 1) {
+    cluster_sync();   // the barriers become visible to the cluster
+  } else {
+    __syncthreads();  // the barriers become visible to the CTA
+  }
+  cudaTriggerProgrammaticLaunchCompletion();  // the next kernel may come as far as here
+  cudaGridDependencySynchronize();            // the kernels before have ended
+
+  // What this CTA does: a part of K, of tiles that are as far apart as there are clusters
+  int const clusters    = pair * tiles.parts;
+  int const first_work  = blockIdx.x / clusters;
+  int const work_step   = gridDim.x / clusters;
+  int const k_begin     = has_parts ? rank * tiles.part_tiles : 0;
+  int const k_end       = min(k_begin + tiles.part_tiles, static_cast<int>(tiles.k.count));
+  int const in_pair     = pair > 1 ? rank : 0;
+  Pipe<Config::stages> pipe;
+
+  if (warp >= Config::computing_threads / 32) {
+    // Those who copy: one thread asks for boxes as soon as there is room
+    cutlass::arch::warpgroup_reg_dealloc<Config::copying_registers>();
+    if (warp == Config::computing_threads / 32 && elect_one_sync()) {
+      bool constexpr a_along_k = Config::along_a == Major::k;
+      bool constexpr b_along_k = Config::along_b == Major::k;
+      // Of a tile that a pair shares, each CTA copies half of the rows, or of the steps of k, for both.
+      auto share = [&](int sharing, bool along_k, int rows) {
+        int const half = sharing > 1 ? in_pair : 0;
+        return make_tuple(along_k ? rows / 2 * half : 0, along_k ? 0 : blk_k / 2 * half);                 // rows, steps
+      };
+      auto const share_a = share(tiles.pair_n, a_along_k, blk_m);
+      auto const share_b = share(tiles.pair_m, b_along_k, blk_n);
+      constexpr auto hint = static_cast<std::uint64_t>(TMA::CacheHintSm90::EVICT_NORMAL);
+
+      CUTE_NO_UNROLL
+      for (int number = first_work; number < tiles.count; number += work_step) {
+        auto const work = tiles(number, in_pair);
+        GroupDigits k{};
+        int outer_a[3] = {0, 0, 0};
+        int outer_b[3] = {0, 0, 0};
+        auto find_outer = [&] {
+          CUTE_UNROLL
+          for (int i = 0; i < 3; ++i) {
+            outer_a[i] = outer_coordinate(tiles.a.mode[i], work.m, k, work.l);
+            outer_b[i] = outer_coordinate(tiles.b.mode[i], work.n, k, work.l);
+          }
+        };
+        if (!tiles.is_flat) find_outer();
+        CUTE_NO_UNROLL
+        for (int k_tile = k_begin; k_tile < k_end; ++k_tile) {
+          k.tile = k_tile;
+          if (tiles.has_outer_k) {
+            k = digits_of(tiles.k, k_tile);
+            find_outer();
+          }
+          Empty::wait(&shared.empty[pipe.stage], pipe.phase ^ 1);
+          Full::arrive_and_expect_tx(&shared.full[pipe.stage], Config::stage_bytes);
+
+          std::uint64_t* const full = &shared.full[pipe.stage];
+          int const at_k = k.tile * blk_k;
+          auto copy_boxes = [&](TensorMap const& map, auto along_k, auto rows, auto rows_of_box, int first, auto const& share,
+                                bool is_shared, int const (&outer)[3], auto* tile) {
+            CUTE_UNROLL
+            for (int row = 0; row < rows; row += rows_of_box) {
+              int const at_mn = first + row + get<0>(share);
+              int const at_own_k = at_k + get<1>(share);
+              int const c0 = along_k ? at_own_k : at_mn;
+              int const c1 = along_k ? at_mn : at_own_k;
+              auto* const to = tile + (row + get<0>(share)) * blk_k + get<1>(share) * rows_of_box;
+              if (is_shared) {
+                SM90_TMA_LOAD_MULTICAST_5D::copy(&map, full, 0b11, hint, to, c0, c1, outer[0], outer[1], outer[2]);
+              } else {
+                SM90_TMA_LOAD_5D::copy(&map, full, hint, to, c0, c1, outer[0], outer[1], outer[2]);
+              }
+            }
+          };
+          copy_boxes(map_a, C<a_along_k>{}, Int<blk_m>{}, Int<Config::copy_rows_a>{}, work.m.tile * blk_m, share_a,
+                     tiles.pair_n > 1, outer_a, shared.a + pipe.stage * (blk_m * blk_k));
+          copy_boxes(map_b, C<b_along_k>{}, Int<blk_n>{}, Int<Config::copy_rows_b>{}, work.n.tile * blk_n, share_b,
+                     tiles.pair_m > 1, outer_b, shared.b + pipe.stage * (blk_n * blk_k));
+          ++pipe;
+        }
+      }
+    }
+    __syncwarp();
+    if (has_parts) {
+      cluster_sync();  // as those who compute
+    }
+  } else {
+    // Those who compute
+    cutlass::arch::warpgroup_reg_alloc<Config::computing_registers>();
+    int const group = warp / 4;
+    int const group_of_tile = Config::alternate ? 0 : group;
+    int const turn = Config::alternate ? group : 0;  // whose this warpgroup's first tile is
+    constexpr int turns = Config::alternate ? Config::groups : 1;
+    ThrMMA thr_mma = mma.get_slice(group_of_tile * 128);
+    Tensor tCsA = thr_mma.partition_A(sA);  // (MMA,MMA_M,MMA_K,PIPE)
+    Tensor tCsB = thr_mma.partition_B(sB);  // (MMA,MMA_N,MMA_K,PIPE)
+    Tensor tCrA = thr_mma.make_fragment_A(tCsA);  // (MMA,MMA_M,MMA_K,PIPE)
+    Tensor tCrB = thr_mma.make_fragment_B(tCsB);  // (MMA,MMA_N,MMA_K,PIPE)
+    Tensor tCrC = partition_fragment_C(mma, select<0,1>(cta_tiler));                                    // (MMA,MMA_M,MMA_N)
+    constexpr int mma_m = size<1>(tCrC);
+    CUTE_STATIC_ASSERT_V(size<2>(tCrC) == Int<1>{});
+
+    auto release = [&](int stage) {                                                                     // this warp has read it
+      if (pair > 1) {
+        int const lane = threadIdx.x % 32;
+        Empty::arrive(&shared.empty[stage], lane, lane < pair);
+      } else if (elect_one_sync()) {
+        Empty::arrive(&shared.empty[stage]);
+      }
+    };
+
+    int boxes = 0;  // that were written
+    float const alpha = epilogue.alpha;
+    bool const along_n = epilogue.along_n;
+    pipe += turn * (k_end - k_begin);
+    CUTE_NO_UNROLL
+    for (int number = first_work + turn * work_step; number < tiles.count; number += turns * work_step) {
+      auto const work = tiles(number, in_pair);
+      int const in_m = work.m.tile * blk_m;
+      int const in_n = work.n.tile * blk_n;
+      if (k_begin >= k_end) clear(tCrC);
+      mma.accumulate_ = SM90::GMMA::ScaleOut::Zero;
+      if (turns > 1 && number != first_work) {
+        NamedBarrier::sync(Config::computing_threads, Config::groups + 1 + turn);  // the other's steps are behind it
+      }
+      int read = -1;  // the stage of the step before
+      CUTE_NO_UNROLL
+      for (int k_tile = k_begin; k_tile < k_end; ++k_tile) {
+        Full::wait(&shared.full[pipe.stage], pipe.phase);  // the tiles have arrived
+        warpgroup_fence_operand(tCrC);
+        warpgroup_arrive();
+        CUTE_UNROLL
+        for (int k_block = 0; k_block < size<2>(tCrA); ++k_block) {
+          gemm(mma, tCrA(_,_,k_block,pipe.stage), tCrB(_,_,k_block,pipe.stage), tCrC);                  // (MMA,MMA_M,MMA_N)
+          mma.accumulate_ = SM90::GMMA::ScaleOut::One;
+        }
+        warpgroup_commit_batch();
+        warpgroup_wait<1>();                               // the step before has been multiplied
+        warpgroup_fence_operand(tCrC);
+        if (read >= 0) {
+          release(read);
+        }
+        read = pipe.stage;
+        ++pipe;
+      }
+      if (turns > 1 && number + work_step < tiles.count) {
+        NamedBarrier::arrive(Config::computing_threads, Config::groups + 2 - turn);
+      }
+      warpgroup_wait<0>();
+      warpgroup_fence_operand(tCrC);
+      if (read >= 0) {
+        release(read);
+      }
+      pipe += (turns - 1) * (k_end - k_begin);  // those of the other warpgroup
+
+      // Epilogue
+      if (tiles.stores_boxes && !has_parts) {
+        int outer[3] = {0, 0, 0};
+        if (!tiles.is_flat) {
+          CUTE_UNROLL
+          for (int i = 0; i < 3; ++i) outer[i] = outer_coordinate(tiles.d.mode[i], work.m, work.n, work.l);
+        }
+        CUTE_UNROLL
+        for (int i = 0; i < mma_m; ++i) {
+          int const at_m = in_m + (i * Config::groups_of_tile + group_of_tile) * 64;
+          auto const copy_box = [&](void const* from, int column) {
+            int const at_n = in_n + column;
+            SM90_TMA_STORE_5D::copy(&map_d, from, along_n ? at_n : at_m, along_n ? at_m : at_n, outer[0], outer[1], outer[2]);
+          };
+          store_boxes<Config>(alpha, along_n, tCrC(_,i,_0{}), shared.out[group], boxes, group, copy_box);
+        }
+        continue;
+      }
+
+      auto const product = EpilogueOf<typename Config::TE>(epilogue, batch, work.product);
+      TileOfD const tile{
+          tiles.extent_m * (work.m.outer[0] + work.m.outer[1] * static_cast<int>(tiles.m.outer[0].divisor)) + in_m,
+          tiles.extent_n * (work.n.outer[0] + work.n.outer[1] * static_cast<int>(tiles.n.outer[0].divisor)) + in_n,
+          tiles.extent_m - in_m, min(tiles.extent_n - in_n, blk_n)};
+      if (has_parts) {
+        NamedBarrier::sync(Config::threads_of_tile, Config::groups);  // all stages have been read
+        float* const sums = reinterpret_cast<float*>(shared.a);
+        int const thread = thread_for_now();
+        int const row_stride = along_n ? Config::sums_line_n : 1;
+        int const column_stride = along_n ? 1 : Config::sums_line_m;
+        CUTE_UNROLL
+        for (int i = 0; i < size(tCrC); ++i) {
+          int const row = (i / (blk_n / 2) * Config::groups_of_tile + group_of_tile) * 64 + wgmma_row(thread) + i / 2 % 2 * 8;
+          int const column = wgmma_column(thread) + i % (blk_n / 2) / 4 * 8 + i % 2;
+          sums[row * row_stride + column * column_stride] = tCrC(i);
+        }
+        cluster_sync();  // the sums of all parts become visible to the cluster
+        store_parts<Config>(product, sums, {tile.first_m, tile.first_n, min(tile.rows, blk_m), tile.columns},
+                            tiles.log2_parts, rank, shared.places[0], Config::groups);
+      } else {
+        int const row = group_of_tile * 64;
+        TileOfD const own{tile.first_m + row, tile.first_n, tile.rows - row, tile.columns};
+        store_sums<Config, Config::groups_of_tile * 64>(product, tCrC, own, shared.out[group], shared.places[group], group);
+      }
+    }
+    if (has_parts && turn > 0) {
+      cluster_sync();       // this warpgroup has no tile
+    }
+    if (threadIdx.x % 128 == 0) {
+      tma_store_wait<0>();  // the last boxes have left shared memory
+    }
+  }
+
+  if (pair > 1 || has_parts) {
+    cluster_sync();  // nobody reads or writes the memory of a CTA that is gone
+  }
+}
+
+}  // namespace cute_py::kernels::cutlass_scheduled

@@ -1,0 +1,192 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "kernels/common/params.hpp"
+#include "kernels/gemm_sm90/tiles.hpp"
+#include "problem/tensor_box.hpp"
+
+namespace cute_py::kernels {
+
+// From a Geometry to the arguments of gemm_sm90.
+template <class Config>
+struct GemmSm90Params {
+  static constexpr int blk_m = cute::size<0>(typename Config::CtaTiler{});
+  static constexpr int blk_n = cute::size<1>(typename Config::CtaTiler{});
+  static constexpr int blk_k = cute::size<2>(typename Config::CtaTiler{});
+  static constexpr int part_values = 0;  // sums of parts stay in shared memory
+  static constexpr int part_tiles = 1;
+  static constexpr int tensors = 3;
+  static constexpr int modes = 1 + kOuterModes;  // of M, N and K
+
+  TensorBox boxes[tensors];  // of A, B and D
+  TensorMap maps[tensors];
+  GemmTiles tiles{};
+  Epilogue<typename Config::TE> epilogue;
+  Batch batch;
+
+  GemmSm90Params(Geometry const& g, Cut const& cut)
+      : epilogue(typed_epilogue<Config>(g)),
+        batch{ModeMap<3>(g.l, {Role::a, Role::b, Role::d}), ModeMap<4>(g.l, kEpilogueRoles), 0} {
+    auto const divide_up = [](std::int64_t x, std::int64_t y) { return (x + y - 1) / y; };
+    auto const group = [&](Modes const& modes, int tile) {
+      GroupTiles made;
+      auto const tiles_of_first = divide_up(modes.rank() > 0 ? modes[0].extent : 1, tile);
+      made.tiles = Divisor(static_cast<std::uint32_t>(std::max<std::int64_t>(tiles_of_first, 1)));
+      auto count = tiles_of_first;
+      for (int i = 0; i < kOuterModes; ++i) {
+        auto const extent = i + 1 < modes.rank() ? modes[i + 1].extent : 1;
+        made.outer[i] = Divisor(static_cast<std::uint32_t>(extent));
+        count *= extent;
+      }
+      made.count = static_cast<std::uint32_t>(count);
+      return made;
+    };
+    tiles.parts = static_cast<int>(cut.count);
+    if (cut.count == 1) share_tiles(g);
+    tiles.m = group(g.m, blk_m * tiles.pair_m);
+    tiles.n = group(g.n, blk_n * tiles.pair_n);
+    tiles.k = group(g.k, blk_k);
+    tiles.is_flat = g.m.rank() <= 1 && g.n.rank() <= 1 && g.k.rank() <= 1 && g.l.rank() == 0;
+    while ((1 << tiles.log2_parts) < tiles.parts) ++tiles.log2_parts;
+    tiles.has_outer_k = tiles.k.count != tiles.k.tiles.divisor;
+    tiles.extent_m = static_cast<int>(g.m.rank() > 0 ? g.m[0].extent : 1);
+    tiles.extent_n = static_cast<int>(g.n.rank() > 0 ? g.n[0].extent : 1);
+    for (int i = 0; i < 2; ++i) tiles.l[i] = Divisor(static_cast<std::uint32_t>(i < g.l.rank() ? g.l[i].extent : 1));
+
+    // Bands so high that what runs at a time is about as high as it is wide.
+    auto& order = tiles.order;
+    constexpr double kAtOnce = 132;
+    auto const wanted = std::sqrt(kAtOnce * blk_n / blk_m) / tiles.pair_m;
+    auto const rows =
+        std::clamp<std::uint32_t>(static_cast<std::uint32_t>(std::lround(wanted)), 1, std::max(tiles.m.count, 1u));
+    order.per_product = Divisor(tiles.m.count * tiles.n.count);
+    order.per_band = Divisor(rows * tiles.n.count);
+    order.rows = Divisor(rows);
+    order.bands = static_cast<std::uint32_t>(divide_up(tiles.m.count, rows));
+    order.last_rows = Divisor(tiles.m.count - (order.bands - 1) * rows);
+    tiles.count = static_cast<int>(order.per_product.divisor * g.l.size());
+    tiles.part_tiles = static_cast<int>(cut.count > 1 ? cut.tiles : tiles.k.count);
+
+    boxes[0] = factor(g, Role::a, g.m, Config::along_a, Config::copy_rows_a, tiles.pair_n, tiles.a);
+    boxes[1] = factor(g, Role::b, g.n, Config::along_b, Config::copy_rows_b, tiles.pair_m, tiles.b);
+    // Other types are for the whole epilogue.
+    bool const is_own = g.type[Role::d] == g.type[Role::a] || g.type[Role::d] == DType::f32;
+    epilogue.is_plain = epilogue.is_plain && is_own;
+    tiles.stores_boxes =
+        epilogue.is_plain && !epilogue.reads_c && g.type[Role::d] == g.type[Role::a] &&
+        (epilogue.along_n ? may_store_boxes(g, Role::d, g.n, g.m) : may_store_boxes(g, Role::d, g.m, g.n));
+    boxes[2] = tiles.stores_boxes ? result(g) : boxes[0];
+  }
+
+  // Calls visit(map, box, role) for each array that the copy engine moves.
+  template <class Visit>
+  void for_each_tensor(Visit const& visit) {
+    constexpr Role kRolesOf[tensors] = {Role::a, Role::b, Role::d};
+    for (int i = 0; i < tensors; ++i) visit(maps[i], boxes[i], kRolesOf[i]);
+  }
+
+  void bind(Arguments const& x) {
+    using T = typename Config::TE;
+    epilogue.alpha = numeric::scalar<T>(x.alpha);
+    epilogue.beta = numeric::scalar<T>(x.beta);
+    epilogue.scale = numeric::scalar<T>(x.scale);
+    for (int i = 0; i < 4; ++i) epilogue.data[i] = x.data[kEpilogueRoles[i]];
+  }
+
+  // CTAs of a cluster.
+  unsigned cluster() const { return static_cast<unsigned>(tiles.pair_m * tiles.pair_n * tiles.parts); }
+
+  // CTAs: as many as run at a time, each with tiles of its own, one after the other. Where K is in parts, a tile for
+  // each.
+  template <class Launch>
+  void for_each_grid(int multiprocessors, Launch const& launch) {
+    auto const count = static_cast<unsigned>(tiles.count);
+    unsigned const clusters = std::max(static_cast<unsigned>(multiprocessors) / cluster(), 1u);
+    launch(Grid{(tiles.parts > 1 ? count : std::min(count, clusters)) * cluster(), 1, 1});
+  }
+
+  // The tile of C that a CTA begins with, by its number: rows, columns and products of the batch.
+  Grid first_tile(unsigned cta) const {
+    auto const work = tiles(cta / cluster(), tiles.parts > 1 ? 0 : static_cast<int>(cta % cluster()));
+    auto const number = [](GroupTiles const& group, GroupDigits const& x, int pair) {
+      auto const outer = x.outer[0] + x.outer[1] * static_cast<int>(group.outer[0].divisor);
+      return static_cast<unsigned>(x.tile + outer * static_cast<int>(group.tiles.divisor) * pair);
+    };
+    return {number(tiles.m, work.m, tiles.pair_m), number(tiles.n, work.n, tiles.pair_n), work.product};
+  }
+
+  template <class Call>
+  decltype(auto) apply(Call const& call) const {
+    return call(maps[0], maps[1], maps[2], tiles, epilogue, batch);
+  }
+
+ private:
+  // Neighbours share tiles of B, or of A, where no tile is wasted for it.
+  void share_tiles(Geometry const& g) {
+    auto const tiles_of = [](Modes const& modes, int tile) {
+      return ((modes.rank() > 0 ? modes[0].extent : 1) + tile - 1) / tile;
+    };
+    constexpr std::int64_t kMany = 16;  // of which one more is no waste
+    auto const rows = tiles_of(g.m, blk_m);
+    auto const columns = tiles_of(g.n, blk_n);
+    if (rows % 2 == 0) {
+      tiles.pair_m = 2;
+    } else if (columns % 2 == 0) {
+      tiles.pair_n = 2;
+    } else if (rows > kMany) {
+      tiles.pair_m = 2;
+    } else if (columns > kMany) {
+      tiles.pair_n = 2;
+    }
+  }
+
+  static void set(TensorBox& box, int mode, Modes const& group, int which, Role role, int length) {
+    bool const exists = which < group.rank();
+    box.extent[mode] = exists ? std::max<std::int64_t>(group[which].extent, 1) : 1;
+    box.stride[mode] = exists && box.extent[mode] > 1 ? group[which].stride[role] : kBoxAlignment / bytes_of(box.type);
+    box.box[mode] = length;
+  }
+
+  static void set_outer(TensorBox& box, OuterModes& outer, Geometry const& g, Role role, Modes const& mn,
+                        Modes const& k) {
+    int next = 0;
+    auto const add = [&](Modes const& group, int first, Outer name) {
+      for (int i = first; i < group.rank(); ++i) {
+        if (group[i].stride[role] == 0 || group[i].extent == 1) continue;
+        set(box, 2 + next, group, i, role, 1);
+        outer.mode[next++] = static_cast<Outer>(static_cast<int>(name) + i - first);
+      }
+    };
+    add(mn, 1, Outer::mn0);
+    add(k, 1, Outer::k0);
+    add(g.l, 0, Outer::l0);
+    for (int i = next; i < 3; ++i) set(box, 2 + i, Modes(), 0, role, 1);
+  }
+
+  static TensorBox factor(Geometry const& g, Role role, Modes const& mn, Major major, int rows, int share,
+                          OuterModes& outer) {
+    TensorBox box;
+    box.type = g.type[role];
+    box.rank = kBoxModes;
+    bool const k_major = major == Major::k;
+    set(box, k_major ? 0 : 1, g.k, 0, role, k_major ? blk_k : blk_k / share);
+    set(box, k_major ? 1 : 0, mn, 0, role, k_major ? rows / share : rows);
+    set_outer(box, outer, g, role, mn, g.k);
+    return box;
+  }
+
+  TensorBox result(Geometry const& g) {
+    TensorBox box;
+    box.type = g.type[Role::d];
+    box.rank = kBoxModes;
+    set(box, epilogue.along_n ? 1 : 0, g.m, 0, Role::d, Config::box);
+    set(box, epilogue.along_n ? 0 : 1, g.n, 0, Role::d, Config::box);
+    set_outer(box, tiles.d, g, Role::d, g.m, g.n);
+    return box;
+  }
+};
+
+}  // namespace cute_py::kernels

@@ -1,0 +1,81 @@
+#include "kernels/common/model.hpp"
+#include "problem/tensor_box.hpp"
+
+// How fast gemm_sm90 is.
+namespace cute_py::kernels {
+namespace {
+
+// TFLOP/s of a full device, microseconds of a product beside its tiles, and of a tile beside its K: fitted to runs of
+// random products on an H200, November 2026 (benchmarks/calibrate.py).
+struct Speed {
+  double tflops;
+  double us_once;
+  double us_per_tile;
+};
+
+Speed speed_of(Traits const& t) {
+  if (t.tile[0] == 64) return t.tile[1] == 64 ? Speed{320, 1, 0.3} : Speed{480, 1, 0.6};
+  if (t.tile[1] == 128) return {680, 0, 1.4};
+  return t.tile[1] == 192 ? Speed{880, 0.5, 1.8} : Speed{880, 0, 2.4};
+}
+
+// A tile of K has elements of its first mode alone, and tiles of C of the first modes of M and N.
+std::int64_t in_tiles(Modes const& modes, int tile) {
+  if (modes.rank() == 0) return tile;
+  return model::tiles(modes[0].extent, tile) * (modes.size() / std::max<std::int64_t>(modes[0].extent, 1)) * tile;
+}
+
+// Is D written by the copy engine?
+bool stores_boxes(Geometry const& g) {
+  bool const along_n = g.n.rank() > 0 && g.n[0].stride[Role::d] == 1;
+  return g.is_plain() && !g.reads_c && g.type[Role::d] == g.type[Role::a] &&
+         (along_n ? may_store_boxes(g, Role::d, g.n, g.m) : may_store_boxes(g, Role::d, g.m, g.n));
+}
+
+// CTAs go from tile to tile; while results are on their way out, the next tile is on its way in.
+Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo const& device) {
+  constexpr double kCache = 4;             // what the second-level cache delivers, relative to memory
+  constexpr double kElementsPerUs = 2400;  // that threads write, of a multiprocessor
+  Speed const speed = speed_of(t);
+  double const scale = static_cast<double>(device.clock_mhz) / model::kClockMhz;
+  auto const m = g.m.rank() > 1 ? in_tiles(g.m, t.tile[0]) : x.m;
+  auto const n = g.n.rank() > 1 ? in_tiles(g.n, t.tile[1]) : x.n;
+  auto const k = g.k.rank() > 1 ? in_tiles(g.k, t.tile[2]) : x.k;
+  auto const k_tiles = static_cast<double>(model::tiles(std::max<std::int64_t>(k, 1), t.tile[2]));
+  double const elements = static_cast<double>(t.tile[0]) * t.tile[1];
+  double const math = 2 * elements * t.tile[2] * k_tiles / (speed.tflops * 1e6 / model::kMultiprocessors * scale);
+  double const store = stores_boxes(g) ? 0 : elements / kElementsPerUs;
+  auto const count = static_cast<double>(model::tiles(m, t.tile[0]) * model::tiles(n, t.tile[1]) * x.l);
+  double const us = speed.us_once + model::ceil_div(count, device.multiprocessors) * (math + speed.us_per_tile + store);
+
+  double const memory = model::memory_bytes(g, true) / model::memory_speed(device);
+  double cache = 0;
+  if (g.multiplies) {
+    double const of_a = static_cast<double>(x.m) * static_cast<double>(model::tiles(n, t.tile[1]));
+    double const of_b = static_cast<double>(x.n) * static_cast<double>(model::tiles(m, t.tile[0]));
+    double const busy = std::min(1.0, count / device.multiprocessors);
+    cache = (of_a + of_b) * bytes_of(g.type[Role::a]) * static_cast<double>(x.k) * static_cast<double>(x.l) /
+            (model::memory_speed(device) * kCache * busy);
+  }
+  Estimate estimate = model::larger(us, std::max(memory, cache), 0);
+  estimate.us += model::kLaunchUs;
+  return estimate;
+}
+
+std::int64_t ctas_of(Geometry const& g, Extents const& x, Traits const& t) {
+  return in_tiles(g.m, t.tile[0]) / t.tile[0] * (in_tiles(g.n, t.tile[1]) / t.tile[1]) * x.l;
+}
+
+// CTAs of a cluster share K: as many as leave no multiprocessor without, and each two tiles or more.
+void parts(Extents const& x, Traits const& t, DeviceInfo const& device, std::vector<std::int64_t>& found) {
+  auto const room = device.multiprocessors / std::max<std::int64_t>(model::ctas(x, t), 1);
+  auto const most = std::min(room, model::tiles(x.k, t.tile[2]) / 2);
+  for (std::int64_t count = 2; count <= most && count <= t.parts_in_cluster; count *= 2) found.push_back(count);
+}
+
+}  // namespace
+
+extern Rules const gemm_sm90_rules;
+Rules const gemm_sm90_rules{&estimate, &ctas_of, &parts};
+
+}  // namespace cute_py::kernels

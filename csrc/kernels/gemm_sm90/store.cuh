@@ -1,0 +1,249 @@
+#pragma once
+
+#include <cute/tensor.hpp>
+
+#include <cutlass/arch/barrier.h>
+
+#include "kernels/common/epilogue.cuh"
+
+// How the warpgroups of gemm_sm90 write D. A warpgroup's sums of 64 rows are (2,2,N/8) values of a thread: two neighbouring
+// columns, of a row and of the one 8 further on, every 8 columns.
+namespace cute_py::kernels {
+
+using cutlass::arch::NamedBarrier;
+
+// The thread's number, which the compiler does not know to be the same for every tile: what follows from it, it would
+// find before the first one, and keep in memory, for want of registers.
+CUTE_DEVICE int thread_for_now() {
+  int thread = static_cast<int>(threadIdx.x);
+  asm volatile("" : "+r"(thread));
+  return thread;
+}
+
+// The first row, and the first column, of a thread of a warpgroup.
+CUTE_DEVICE int wgmma_row(int thread) { return thread % 128 / 32 * 16 + thread % 32 / 4; }
+CUTE_DEVICE int wgmma_column(int thread) { return thread % 4 * 2; }
+
+// A tile's rows and columns in D, as numbers of M and of N.
+struct TileOfD {
+  int first_m;
+  int first_n;
+  int rows;     // that exist
+  int columns;
+};
+
+template <class T>
+CUTE_DEVICE std::uint32_t pack_two(float x, float y) {
+  Neighbours<T, 2> const two{{T(x), T(y)}};
+  return reinterpret_cast<std::uint32_t const&>(two);
+}
+
+// Writes a warpgroup's sums, as elements of two bytes, to D by the copy engine, which leaves out what lies beyond D's
+// ends: 64 columns at a time. copy_box(from, column) asks for a copy.
+template <class Config, class Accumulators, class CopyBox>
+CUTE_DEVICE void store_boxes(float alpha, bool along_n, Accumulators const& acc, unsigned char* out, int& boxes, int group,
+                             CopyBox const& copy_box) {
+  using namespace cute;
+  int const thread = thread_for_now() % 128;
+  int const lane = thread % 32;
+  int const warp = thread / 32;
+  CUTE_UNROLL
+  for (int first = 0; first < Config::BlkN::value; first += Config::box) {
+    if (boxes >= Config::out_boxes) {
+      if (thread == 0) {
+        tma_store_wait<Config::out_boxes - 1>();  // the box that was here has left shared memory
+      }
+      NamedBarrier::sync(128, group);  // so that all threads may write there
+    }
+    unsigned char* const to = out + boxes % Config::out_boxes * (Config::box * Config::box * 2);
+    ++boxes;
+    CUTE_UNROLL
+    for (int j = 0; j < Config::box / 16; ++j) {  // 16 columns at a time: four matrices of 8x8
+      std::uint32_t piece[4];
+      CUTE_UNROLL
+      for (int i = 0; i < 4; ++i) {
+        int const at = (first / 8 + 2 * j + i / 2) * 4 + i % 2 * 2;
+        piece[i] = pack_two<typename Config::TA>(alpha * acc(at), alpha * acc(at + 1));
+      }
+      int const row = along_n ? 16 * warp + lane / 8 % 2 * 8 + lane % 8 : 16 * j + lane / 16 * 8 + lane % 8;
+      int const vector = along_n ? 2 * j + lane / 16 : 2 * warp + lane / 8 % 2;
+      auto& vectors = *reinterpret_cast<uint128_t*>(to + row * 128 + (vector ^ (row % 8)) * 16);
+      if (along_n) {
+        SM90_U32x4_STSM_N::copy(piece[0], piece[1], piece[2], piece[3], vectors);
+      } else {
+        SM90_U16x8_STSM_T::copy(piece[0], piece[1], piece[2], piece[3], vectors);
+      }
+    }
+
+    tma_store_fence();                              // what this thread wrote is seen by the copy engine
+    NamedBarrier::sync(128, group);  // and what all threads of the warpgroup wrote
+    if (thread == 0) {
+      copy_box(to, first);
+      tma_store_arrive();
+    }
+  }
+}
+
+// Where the lines of a tile are in D, each found by one thread. Requires: there are no more than threads.
+CUTE_DEVICE void find_lines(Epilogue<float> const& e, TileOfD const& tile, int thread, std::int64_t* places) {
+  if (thread >= (e.along_n ? tile.rows : tile.columns)) return;
+  auto const& across = e.along_n ? e.m : e.n;
+  places[thread] = across.offset((e.along_n ? tile.first_m : tile.first_n) + thread, kEpilogueD);
+}
+
+// Writes sums to D by the whole epilogue: lines of neighbours along n, or else along m, each `length` long. `Threads`
+// threads share them. A plain result is of the factors' type T or of float32. Line l begins at sums + l * pitch, and in D where places[l] says, as find_lines found it.
+template <class T, int Threads>
+CUTE_DEVICE void store_lines(EpilogueOf<float> const& product, TileOfD const& tile, int length, int thread,
+                             std::int64_t const* places, float const* sums, int pitch) {
+  using namespace cute;
+  auto const& e = product.e;
+  int const exist = e.along_n ? tile.columns : tile.rows;  // of a line
+  int const lines = e.along_n ? tile.rows : tile.columns;
+  int const run = e.is_plain ? e.run : 1;
+  int threads_along = Threads;  // that share a line: a power of two
+  while (threads_along / 2 * run >= length) threads_along /= 2;
+  int const x = thread % threads_along * run;
+  if (x >= exist) return;
+  int const own = thread / threads_along;
+  int const step = Threads / threads_along;
+  auto const& along = e.along_n ? e.n : e.m;
+  int const index = (e.along_n ? tile.first_n : tile.first_m) + x;
+  sums += own * pitch + x;
+  if (!e.is_plain) {
+    auto const& across = e.along_n ? e.m : e.n;
+    int const first_line = e.along_n ? tile.first_m : tile.first_n;
+    auto const at_x = along(index);
+    CUTE_NO_UNROLL
+    for (int line = own; line < lines; line += step) {
+      product.finish(*sums, at_x, across(first_line + line));
+      sums += step * pitch;
+    }
+    return;
+  }
+  numeric::with_type<types(DType::f32, numeric::kDTypeOf<T>)>(e.type[kEpilogueD], [&](auto const& sample) {
+    using D = std::decay_t<decltype(sample)>;
+    D* const d = static_cast<D*>(product.data[kEpilogueD]) + along.offset(index, kEpilogueD);
+    constexpr int most = static_cast<int>(16 / sizeof(D));
+    if (run == most) {
+      CUTE_NO_UNROLL
+      for (int line = own; line < lines; line += step) {
+        update<most>(e, sums, d + places[line]);
+        sums += step * pitch;
+      }
+      return;
+    }
+    // Some lines at a time: their sums and places are known before the first is written.
+    constexpr int together = 8;
+    float const alpha = e.alpha;
+    int line = own;
+    if (!e.reads_c) {
+      CUTE_NO_UNROLL
+      for (; line + (together - 1) * step < lines; line += together * step) {
+        D some[together];
+        D* to[together];
+        CUTE_UNROLL
+        for (int i = 0; i < together; ++i) {
+          some[i] = numeric::narrow<D>(alpha * sums[i * step * pitch], false);
+          to[i] = d + places[line + i * step];
+        }
+        CUTE_UNROLL
+        for (int i = 0; i < together; ++i) *to[i] = some[i];
+        sums += together * step * pitch;
+      }
+    }
+    CUTE_NO_UNROLL
+    for (; line < lines; line += step) {
+      update<1>(e, sums, d + places[line]);
+      sums += step * pitch;
+    }
+  });
+}
+
+// Writes a warpgroup's sums by the whole epilogue, 64 rows and some columns at a time through shared memory, so that
+// neighbouring threads write neighbours. `step_m`: from the first of its rows to the next 64, where there are more.
+template <class Config, int step_m, class Accumulators>
+CUTE_DEVICE void store_sums(EpilogueOf<float> const& product, Accumulators const& acc, TileOfD const& tile,
+                            unsigned char* out, std::int64_t* places, int group) {
+  using namespace cute;
+  constexpr int columns = Config::sum_columns;
+  constexpr int chunks_n = Config::BlkN::value / columns;
+  constexpr int sums_of_chunk = columns / 2;
+  constexpr int chunks = decltype(size(acc))::value / sums_of_chunk;
+  int const thread = thread_for_now() % 128;
+  bool const along_n = product.e.along_n;
+  float* const sums = reinterpret_cast<float*>(out);
+  int const row_stride = along_n ? columns + 8 : 1;
+  int const column_stride = along_n ? 1 : Config::box + 4;
+
+  CUTE_NO_UNROLL
+  for (int chunk = 0; chunk < chunks; ++chunk) {
+    NamedBarrier::sync(128, group);  // all threads have read what was here before
+    CUTE_UNROLL
+    for (int c = 0; c < chunks; ++c) {
+      if (c != chunk) continue;
+      CUTE_UNROLL
+      for (int i = 0; i < sums_of_chunk; ++i) {
+        int const row = wgmma_row(thread) + i / 2 % 2 * 8;
+        int const column = wgmma_column(thread) + i / 4 * 8 + i % 2;
+        sums[row * row_stride + column * column_stride] = acc(c * sums_of_chunk + i);
+      }
+    }
+    int const first_m = chunk / chunks_n * step_m;
+    int const first_n = chunk % chunks_n * columns;
+    TileOfD const part{tile.first_m + first_m, tile.first_n + first_n, min(tile.rows - first_m, Config::box),
+                       min(tile.columns - first_n, columns)};
+    find_lines(product.e, part, thread, places);
+    NamedBarrier::sync(128, group);  // sums and places become visible to the warpgroup
+
+    store_lines<typename Config::TA, 128>(product, part, along_n ? columns : Config::box, thread, places, sums,
+                     along_n ? row_stride : column_stride);
+  }
+}
+
+// Writes a tile whose K was shared by the CTAs of a cluster, a power of two. Each has left its sums in shared memory; this
+// one adds those of a part of the lines, in the order of the parts, and writes them.
+template <class Config>
+CUTE_DEVICE void store_parts(EpilogueOf<float> const& product, float* sums, TileOfD const& tile, int log2_parts, int number,
+                             std::int64_t* places, int barrier) {
+  constexpr int threads = Config::threads_of_tile;
+  int const thread = thread_for_now() % threads;
+  using Vector = Neighbours<float, 4>;
+  constexpr int at_a_time = 8;  // vectors on their way
+  static_assert(Config::max_cluster <= at_a_time);
+  bool const along_n = product.e.along_n;
+  int const stride = along_n ? Config::sums_line_n : Config::sums_line_m;
+  int const lines = (along_n ? Config::BlkM::value : Config::BlkN::value) >> log2_parts;
+  float* const own = sums + number * lines * stride;
+  int const vectors = lines * stride / 4;
+  int const last_part = (1 << log2_parts) - 1;
+  for (int first = thread; first < vectors; first += (threads * at_a_time) >> log2_parts) {
+    Vector of[at_a_time];
+    CUTE_UNROLL
+    for (int i = 0; i < at_a_time; ++i) {
+      int const vector = first + (i >> log2_parts) * threads;
+      float* const at = own + cute::min(vector, vectors - 1) * 4;
+      of[i] = *reinterpret_cast<Vector*>(__cluster_map_shared_rank(at, i & last_part));
+    }
+    Vector sum;
+    CUTE_UNROLL
+    for (int i = 0; i < at_a_time; ++i) {
+      bool const is_first = (i & last_part) == 0;
+      CUTE_UNROLL
+      for (int j = 0; j < 4; ++j) sum.x[j] = is_first ? of[i].x[j] : sum.x[j] + of[i].x[j];
+      int const vector = first + (i >> log2_parts) * threads;
+      // In the place of this CTA's own sums, which no other reads.
+      if ((i & last_part) == last_part && vector < vectors) *reinterpret_cast<Vector*>(own + vector * 4) = sum;
+    }
+  }
+  TileOfD part = tile;
+  (along_n ? part.first_m : part.first_n) += number * lines;
+  int& exist = along_n ? part.rows : part.columns;
+  exist = cute::min(exist - number * lines, lines);
+  find_lines(product.e, part, thread, places);
+  NamedBarrier::sync(threads, barrier);  // sums and places become visible to all
+
+  store_lines<typename Config::TA, threads>(product, part, along_n ? Config::BlkN::value : Config::BlkM::value, thread, places, own, stride);
+}
+
+}  // namespace cute_py::kernels

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+
+#include "problem/geometry.hpp"
+
+// What the tensor copy engine of SM90 is told of an array, as plain data.
+namespace cute_py {
+
+inline constexpr int kBoxModes = 5;
+
+// What its addresses and strides are multiples of, in bytes.
+inline constexpr int kBoxAlignment = 16;
+
+// An array of up to five modes, the first of stride 1, and the box of it that one copy moves. In shared memory a box is
+// dense, its first mode first, its 16-byte pieces swizzled within spans of `swizzle_bytes`.
+struct TensorBox {
+  DType type = DType::f16;
+  int rank = 0;
+  std::int64_t extent[kBoxModes] = {1, 1, 1, 1, 1};
+  std::int64_t stride[kBoxModes] = {};  // in elements
+  int box[kBoxModes] = {1, 1, 1, 1, 1};
+  int swizzle_bytes = 128;
+};
+
+// The same with an address, as the engine reads it: opaque, and a parameter of a kernel.
+struct alignas(128) TensorMap {
+  unsigned char bytes[128];
+};
+
+// Can the engine follow an array? A tile has elements of the first mode of `fast`, along which they lie side by side,
+// and of the first of `other`; of up to three modes that are left it has one, and where a stride is 0, there is nothing
+// to follow.
+inline bool lies_in_boxes(Geometry const& g, Role role, Modes const& fast, Modes const& other) {
+  constexpr std::int64_t kMostStride = std::int64_t{1} << 40;  // bytes
+  if (!g.is_aligned(role, kBoxAlignment)) return false;
+  int const element = bytes_of(g.type[role]);
+  auto const can_follow = [&](Mode const& mode) {
+    auto const bytes = mode.stride[role] * element;
+    return bytes > 0 && bytes % kBoxAlignment == 0 && bytes < kMostStride;
+  };
+  if (fast.rank() > 0 && fast[0].extent != 1 && fast[0].stride[role] != 1) return false;
+  if (other.rank() > 0 && other[0].extent != 1 && !can_follow(other[0])) return false;
+  int further = 0;
+  bool all = true;
+  for_each_group(g, [&](Modes const& group) {
+    bool const is_tiled = &group == &fast || &group == &other;
+    for (int i = is_tiled ? 1 : 0; i < group.rank(); ++i) {
+      if (group[i].stride[role] == 0 || group[i].extent == 1) continue;
+      ++further;
+      all = all && can_follow(group[i]);
+    }
+  });
+  return all && further <= kBoxModes - 2 && g.l.rank() <= kBoxModes - 2;
+}
+
+// May the engine write it, too? It reads single elements, and writes pieces of 16 bytes, the last one of a line as
+// well.
+inline bool may_store_boxes(Geometry const& g, Role role, Modes const& fast, Modes const& other) {
+  auto const bytes = (fast.rank() > 0 ? fast[0].extent : 1) * bytes_of(g.type[role]);
+  return bytes % kBoxAlignment == 0 && lies_in_boxes(g, role, fast, other);
+}
+
+}  // namespace cute_py

@@ -1,0 +1,154 @@
+"""What SM90's copy engine and warpgroups add: ragged ends, modes that it follows, parts in a cluster, one kernel after the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cute_py
+from cute_py import EmulatorOptions, Kernel
+from cute_py.testing import numpy_type
+
+VARIANTS = [v for v in cute_py.kernels().values() if v.kernel == "gemm_sm90"]
+IN_EMULATOR = [v for v in VARIANTS if "emulator" in v.targets]
+
+
+def padded(values: np.ndarray, first_unit: bool) -> np.ndarray:
+    """The same numbers with a unit stride along the first or the second mode, and gaps between lines that end anywhere."""
+    rows, columns = values.shape
+    lines, length = (columns, rows) if first_unit else (rows, columns)
+    memory = np.full((lines, -(-length // 8) * 8 + 8), 7, values.dtype)
+    array = memory[:, :length].T if first_unit else memory[:, :length]
+    array[...] = values
+    return array
+
+
+def operands(variant: Kernel, m: int, n: int, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Small integers, so that every sum is exact, and their product."""
+    generator = np.random.default_rng(m * 10007 + n * 101 + k)
+    dtype = numpy_type(variant.factors[0])
+    a, b = generator.integers(-3, 4, (m, k)), generator.integers(-2, 3, (n, k))
+    return padded(a.astype(dtype), variant.layout[0] == "n"), padded(b.astype(dtype), variant.layout[1] == "t"), a @ b.T
+
+
+@pytest.mark.parametrize("variant", IN_EMULATOR, ids=lambda v: v.name)
+@pytest.mark.parametrize("result", ["factors", "float32"])
+def test_ends_lie_anywhere(variant: Kernel, result: str) -> None:
+    """The engine fills with zeros what it reads beyond an end, and leaves out what it would write there."""
+    m, n, k = variant.tile
+    dtype = np.dtype(np.float32) if result == "float32" else numpy_type(variant.factors[0])
+    for extents in ((1, 1, 1), (m - 1, n + 3, k + 1), (2 * m + 5, n - 9, 2 * k - 3), (m, 1, 3 * k)):
+        A, B, expected = operands(variant, *extents)
+        for along_m in (True, False):
+            C = padded(np.zeros(expected.shape, dtype), along_m)
+            guard = C.base.copy()
+            cute_py.gemm(A, B, C, kernel=variant.name, device="emulator", emulator=EmulatorOptions("random", seed=3))
+            np.testing.assert_array_equal(C, expected.astype(dtype))
+            C[...] = 0
+            np.testing.assert_array_equal(C.base, guard)  # nothing else was written
+
+
+def test_the_engine_follows_modes() -> None:
+    """Two modes in M, N and K and one in L: a tile has elements of the first of each group."""
+    generator = np.random.default_rng(0)
+    A = generator.integers(-2, 3, (3, 2, 72, 3, 40)).astype(np.float16)  # l m1 m0 k1 k0
+    B = generator.integers(-2, 3, (3, 3, 56, 40, 2)).astype(np.float16).transpose(0, 4, 2, 1, 3)  # l n1 n0 k1 k0
+    B = np.ascontiguousarray(B)
+    C = np.zeros((3, 2, 56, 2, 72), np.float16)  # l n1 n0 m1 m0
+    cute_py.contract("lbakj,ldckj->ldcba", A, B, C, kernel="gemm_sm90", device="emulator")
+    expected = np.einsum("lbakj,ldckj->ldcba", A.astype(np.float64), B.astype(np.float64))
+    np.testing.assert_array_equal(C, expected.astype(np.float16))
+
+
+def test_what_the_engine_cannot_follow_is_said() -> None:
+    A, B = np.zeros((64, 64), np.float16), np.zeros((64, 65), np.float16)[:, :64]
+    with pytest.raises(
+        cute_py.UnsupportedProblemError, match="the copy engine cannot follow A: it asks for a unit stride along k"
+    ):
+        cute_py.gemm(A, B, kernel="gemm_sm90", device="emulator")
+
+
+def test_other_generations_lack_its_instructions() -> None:
+    A = np.zeros((256, 256), np.float16)
+    for capability, has in (((8, 0), False), ((9, 0), True), ((10, 0), False), ((12, 0), False)):
+        explanation = cute_py.gemm.explain(A, A, device=cute_py.Device("some", compute_capability=capability))
+        assert any("gemm_sm90" in candidate.kernel for candidate in explanation.candidates) == has
+
+
+@pytest.mark.parametrize("variant", IN_EMULATOR[:1], ids=lambda v: v.name)
+def test_a_cluster_shares_k(variant: Kernel) -> None:
+    """K in 2, 4 and 8 parts, some of which are empty, gives what one part gives."""
+    A, B, expected = operands(variant, variant.tile[0], variant.tile[1], 5 * variant.tile[2])
+    C = np.full(expected.shape, np.nan, np.float32, order="F")
+    found = set()
+    plan = cute_py.gemm.explain(A, B, C, kernel=variant.name, device="emulator")
+    assert plan.chosen == variant.name
+    for candidate in cute_py.gemm.explain(A, B, C, device="emulator").candidates:
+        if candidate.kernel != variant.name or candidate.packed or candidate.transposed:
+            continue
+        C[...] = np.nan
+        cute_py.gemm(A, B, C, config=candidate, device="emulator")
+        np.testing.assert_array_equal(C, expected)
+        found.add(candidate.parts)
+    assert found >= {1, 2}
+
+
+# ---- On a GPU
+
+
+def gpu_operand(torch: Any, dtype: Any, rows: int, columns: int, first_unit: bool, bound: int) -> Any:
+    lines, length = (columns, rows) if first_unit else (rows, columns)
+    memory = torch.randint(-bound, bound + 1, (lines, -(-length // 8) * 8 + 8), device="cuda").to(dtype)
+    return memory[:, :length].t() if first_unit else memory[:, :length]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda v: v.name)
+def test_every_extent_up_to_two_tiles(variant: Kernel) -> None:
+    torch = pytest.importorskip("torch")
+    dtype = getattr(torch, variant.factors[0])
+    m, n, k = variant.tile
+    some = (m + 24, n - 24, 2 * k + 16)
+    wrong = torch.zeros((), dtype=torch.int64, device="cuda")
+    for mode, tile in enumerate((m, n, k)):
+        for extent in range(1, 2 * tile + 2):
+            extents = [*some]
+            extents[mode] = extent
+            A = gpu_operand(torch, dtype, extents[0], extents[2], variant.layout[0] == "n", 3)
+            B = gpu_operand(torch, dtype, extents[1], extents[2], variant.layout[1] == "t", 2)
+            memory = torch.full((extents[1] + 1, -(-extents[0] // 8) * 8 + 8), 7, device="cuda", dtype=dtype)
+            C = memory[: extents[1], : extents[0]].t()
+            cute_py.gemm(A, B, C, kernel=variant.name)
+            wrong += ((A.double() @ B.double().t()).to(dtype) != C).sum()
+            C[...] = 7
+            wrong += (memory != 7).sum()  # nothing else was written
+    assert wrong.item() == 0
+
+
+@pytest.mark.gpu
+def test_each_product_reads_what_the_one_before_wrote() -> None:
+    """A kernel may begin while the one before runs, but for its arrays it waits."""
+    torch = pytest.importorskip("torch")
+    for n in (64, 200, 1000, 2048):
+        shift = torch.roll(torch.eye(n, device="cuda"), 1, 0).half()
+        first = torch.randint(-8, 9, (n, n), device="cuda").half()
+        at = [first.clone(), torch.empty_like(first)]
+        for i in range(400):
+            cute_py.gemm(shift, at[i % 2].t(), at[1 - i % 2], kernel="gemm_sm90")
+        assert torch.equal(at[0], torch.roll(first, 400, 0))
+
+
+@pytest.mark.gpu
+def test_a_thousand_runs_give_the_same_bits() -> None:
+    torch = pytest.importorskip("torch")
+    for m, n, k in ((256, 256, 8192), (1000, 1000, 1000), (4096, 512, 1024)):
+        A, B = (torch.randn(rows, k, device="cuda").bfloat16() for rows in (m, n))
+        first = cute_py.gemm(A, B)
+        C = torch.empty_like(first)
+        different = torch.zeros((), dtype=torch.int64, device="cuda")
+        for _ in range(1000):
+            cute_py.gemm(A, B, C)
+            different += (first != C).sum()
+        assert different.item() == 0
