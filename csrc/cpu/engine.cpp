@@ -5,10 +5,11 @@
 // two real ones over 2 K: (re,-im) and (im,re) of A, each with (re,im) of B.
 //
 // Requires:  any extents, any modes, any strides, every type that fits the compute type
-// Numerics:  blocks of K, each summed with k ascending in one accumulator per element; the sums of the blocks added in
-//            their order, those of float32 in float64, those of many blocks of float64 with what rounding loses. The
-//            same bits for any number of threads and any place in the result
-// Memory:    up to 32 MB per thread
+// Numerics:  blocks of K, each summed with k ascending in one accumulator per element; the sums of up to 16 blocks
+// added
+//            in their order in the same type, and the sums of those, of float32 in float64, of float64 with what
+//            rounding loses. The same bits for any number of threads and any place in the result
+// Memory:    up to 16 MB per thread
 #include <algorithm>
 #include <limits>
 #include <new>
@@ -20,9 +21,13 @@
 #include <cutlass/tfloat32.h>
 
 #include "base/parallel.hpp"
+#include "cpu/arithmetic.hpp"
+#include "cpu/block_sums.hpp"
+#include "cpu/finish.hpp"
 #include "cpu/launch.hpp"
+#include "cpu/line_kernel.hpp"
 #include "cpu/micro_kernel.hpp"
-#include "numeric/epilogue.hpp"
+#include "cpu/workspace.hpp"
 #include "numeric/types.hpp"
 #include "problem/entry.hpp"
 
@@ -32,69 +37,19 @@ extern Rules const engine_rules;
 
 namespace {
 
-using numeric::EpilogueType;
 using numeric::kIsComplex;
 
-// Extents of blocks for float32: a packed block of A, kBlockM x kBlockK, fits in a second-level cache, one of B in a
-// third. Sums of kSumM x kBlockN are kept while K goes on.
-constexpr std::int64_t kBlockM = 336;
-constexpr std::int64_t kBlockN = 2016;
-constexpr std::int64_t kBlockK = 384;
-constexpr std::int64_t kSumM = 4 * kBlockM;
+// A packed block of A fits in a second-level cache, one of B in a third. Sums of so many bytes are kept while K goes
+// on, if they cannot be kept in the result.
+constexpr std::int64_t kBytesOfA = 688 << 10;
+constexpr std::int64_t kBytesOfB = 6 << 20;
+constexpr std::int64_t kBytesOfSums = 8 << 20;
 
 // So many multiply-adds take a moment that nobody notices.
 constexpr std::int64_t kWorkUnchecked = 1 << 22;
 
-// Sums of so many blocks lose next to nothing.
-constexpr std::int64_t kFewBlocks = 16;
-
 // A thread is worth starting for this many multiply-adds.
 constexpr double kWorkPerThread = 1 << 21;
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * b; }
-
-template <class T>
-struct AlignedBuffer {
-  explicit AlignedBuffer(std::int64_t elements)
-      : data(static_cast<T*>(::operator new(std::max<std::int64_t>(elements, 1) * sizeof(T), std::align_val_t{64}))) {}
-  AlignedBuffer(AlignedBuffer const&) = delete;
-  AlignedBuffer& operator=(AlignedBuffer const&) = delete;
-  ~AlignedBuffer() { ::operator delete(data, std::align_val_t{64}); }
-
-  T* data;
-};
-
-// What a kind of product is computed with.
-template <Compute compute>
-struct Arithmetic;
-template <>
-struct Arithmetic<Compute::f32> {
-  using Accumulator = float;
-  using Scalar = float;  // of the micro-kernel
-};
-template <>
-struct Arithmetic<Compute::tf32> : Arithmetic<Compute::f32> {};
-template <>
-struct Arithmetic<Compute::f64> {
-  using Accumulator = double;
-  using Scalar = double;
-};
-template <>
-struct Arithmetic<Compute::c64> {
-  using Accumulator = numeric::complex64;
-  using Scalar = float;
-};
-template <>
-struct Arithmetic<Compute::c128> {
-  using Accumulator = numeric::complex128;
-  using Scalar = double;
-};
-template <>
-struct Arithmetic<Compute::i32> {
-  using Accumulator = std::int32_t;
-  using Scalar = std::uint32_t;
-};
 
 // The factors of one operand in one block: offsets of its rows and of its steps of k.
 struct Block {
@@ -151,13 +106,40 @@ typename Arithmetic<compute>::Scalar as_scalar(Stored const& x) {
   }
 }
 
-// Packs the rows of a block in panels (width,k,panel):(1,width,width*k). Rows that do not exist are zero.
+// A panel of the type that is computed in. Vectors of rows may reach into the next step, or behind the panel: what lies
+// there is written after them. Rows that do not exist are like the last that does.
+template <class T>
+bool pack_own_type(Block const& block, std::int64_t first, std::int64_t width, bool steps_follow,
+                   LineKernel<T> const& kernel, T* out) {
+  auto const* const data = static_cast<T const*>(block.data);
+  auto const* const rows = block.rows + first;
+  auto const count = std::min(width, block.row_count - first);
+  if (count == width && follow_one_another(rows, count)) {
+    kernel.copy(width, block.step_count, data + rows[0], block.steps, out);
+    return true;
+  }
+  if (!steps_follow || width < kernel.lanes / 2) return false;
+  T const* starts[kMostLanes];
+  for (auto group = (width - 1) / kernel.lanes * kernel.lanes; group >= 0; group -= kernel.lanes) {
+    for (int lane = 0; lane < kernel.lanes; ++lane) {
+      starts[lane] = data + rows[std::min(group + lane, count - 1)] + block.steps[0];
+    }
+    kernel.transpose(starts, block.step_count, out + group, width);
+  }
+  return true;
+}
+
+// Packs the rows of a block in panels (width,k,panel):(1,width,width*k), each with some room behind it.
 template <Compute compute>
-void pack(Block const& block, std::int64_t width, typename Arithmetic<compute>::Scalar* packed) {
+void pack(Block const& block, std::int64_t width, LineKernel<typename Arithmetic<compute>::Scalar> const& kernel,
+          typename Arithmetic<compute>::Scalar* packed) {
   using Scalar = typename Arithmetic<compute>::Scalar;
+  using Accumulator = typename Arithmetic<compute>::Accumulator;
   bool const steps_follow = follow_one_another(block.steps, block.step_count);
+  bool const is_own_type = compute != Compute::tf32 && block.type == numeric::kDTypeOf<Accumulator>;
   for (std::int64_t first = 0; first < block.row_count; first += width) {
     Scalar* const out = packed + first * block.step_count;
+    if (is_own_type && pack_own_type<Scalar>(block, first, width, steps_follow, kernel, out)) continue;
     if (block.row_count - first < width) std::fill_n(out, width * block.step_count, Scalar(0));
     numeric::with_type<factor_types(compute)>(block.type, [&](auto const& sample) {
       using Stored = std::decay_t<decltype(sample)>;
@@ -226,39 +208,39 @@ class Multiplication {
   using Scalar = typename Arithmetic<compute>::Scalar;
   using Accumulator = typename Arithmetic<compute>::Accumulator;
   using Sum = SumOf<Scalar>;
-  using E = EpilogueType<Accumulator>;
   static constexpr bool kComplex = kIsComplex<Accumulator>;
-  static constexpr int kParts = kComplex ? 2 : 1;  // real and imaginary part
+  static constexpr int kParts = cpu::kParts<compute>;  // real and imaginary part
+  static constexpr std::int64_t kMostRows = 32;
 
  public:
-  Multiplication(MicroKernel<Scalar> const& micro, Geometry const& g, Arguments const& x, std::int64_t rows,
-                 std::int64_t columns)
+  Multiplication(MicroKernel<Scalar> const& micro, LineKernel<Scalar> const& line, Geometry const& g,
+                 Arguments const& x, std::int64_t rows, std::int64_t columns)
       : micro_(micro),
+        line_(line),
         g_(g),
         x_(x),
         k_(g.k.size()),
-        block_m_(std::min(round_up(rows, micro.mr), scaled(kBlockM) / micro.mr * micro.mr)),
-        sum_m_(std::min(round_up(rows, micro.mr), scaled(kSumM) / micro.mr * micro.mr)),
-        block_n_(std::min(round_up(columns, micro.nr), kBlockN / micro.nr * micro.nr)),
-        block_k_(std::clamp<std::int64_t>(k_, 1, kBlockK / kParts)),
-        packed_a_(block_m_ * block_k_ * kParts),
-        packed_a_swapped_(kComplex ? block_m_ * block_k_ * kParts : 0),
-        packed_b_(block_n_ * block_k_ * kParts),
-        keeps_lost_(std::is_same_v<Scalar, double> && k_ > kFewBlocks * block_k_),
-        sums_(k_ > block_k_ ? sum_m_ * block_n_ * kParts : 0),
-        lost_(keeps_lost_ ? sum_m_ * block_n_ * kParts : 0),
-        tile_(kParts * micro.mr * micro.nr),
+        block_k_(std::clamp<std::int64_t>(k_, 1, block_of_k(compute))),
+        blocks_(ceil_div(k_, block_k_)),
+        stores_plainly_(is_plain(g, micro)),
+        // Sums of a group of blocks are kept where the result will be, unless C is there.
+        keeps_in_d_(stores_plainly_ && !(g.reads_c && g.c_is_d) && follows(g, Role::d)),
+        block_m_(std::min(round_up(rows, micro.mr), kBytesOfA / bytes_of_step() / micro.mr * micro.mr)),
+        block_n_(std::min(round_up(columns, micro.nr), kBytesOfB / bytes_of_step() / micro.nr * micro.nr)),
+        sum_m_(rows_of_sums(rows)),
+        memory_(bytes_of_workspace()),
+        packed_a_(memory_.take<Scalar>(size_of_a())),
+        packed_a_swapped_(memory_.take<Scalar>(kComplex ? size_of_a() : 0)),
+        packed_b_(memory_.take<Scalar>(size_of_b())),
+        tile_(memory_.take<Scalar>(kParts * micro.mr * micro.nr)),
+        group_(memory_.take<Scalar>(size_of_group())),
+        sums_(memory_.take<Sum>(size_of_sums())),
+        lost_(memory_.take<Sum>(BlockSums<Scalar>::kKeepsLost ? size_of_sums() : 0)),
         a_rows_(block_m_),
         b_rows_(block_n_),
         a_steps_(block_k_),
         b_steps_(block_k_),
-        alpha_(numeric::scalar<E>(x.alpha)),
-        beta_(numeric::scalar<E>(x.beta)),
-        scale_(numeric::scalar<E>(x.scale)) {
-    auto const type = g.type[Role::d];
-    bool const one_type = type == numeric::kDTypeOf<Accumulator> && (!g.reads_c || g.type[Role::c] == type);
-    stores_plainly_ = !kComplex && one_type && micro.store != nullptr && g.is_plain();
-  }
+        finish_(g, x, line_) {}
 
   void run(std::int64_t l, Range const& m, Range const& n, Execution const& execution) {
     execution_ = &execution;
@@ -269,8 +251,7 @@ class Multiplication {
     b_ = at(Role::b);
     c_ = at(Role::c);
     d_ = at(Role::d);
-    bias_ = at(Role::bias);
-    residual_ = at(Role::residual);
+    product_ = l;
     for (std::int64_t jb = 0; jb < n.count; jb += block_n_) {
       for (std::int64_t ib = 0; ib < m.count; ib += sum_m_) {
         multiply_blocks({m.first + ib, std::min(sum_m_, m.count - ib)},
@@ -280,21 +261,49 @@ class Multiplication {
   }
 
  private:
-  static constexpr std::int64_t scaled(std::int64_t extent) {
-    return extent * static_cast<std::int64_t>(sizeof(float)) / static_cast<std::int64_t>(sizeof(Scalar)) / kParts;
+  static bool is_plain(Geometry const& g, MicroKernel<Scalar> const& micro) {
+    auto const type = g.type[Role::d];
+    bool const one_type = type == numeric::kDTypeOf<Accumulator> && (!g.reads_c || g.type[Role::c] == type);
+    return !kComplex && one_type && micro.store != nullptr && g.is_plain();
   }
+
+  // Do rows follow one another, wherever a tile begins?
+  static bool follows(Geometry const& g, Role role) {
+    return g.m.rank() == 0 || (g.m.rank() == 1 && g.m[0].stride[role] == 1);
+  }
+
+  std::int64_t rows_of_sums(std::int64_t rows) const {
+    auto const all = round_up(rows, micro_.mr);
+    if (blocks_ <= 1 || (keeps_in_d_ && blocks_ <= kBlocksOfGroup)) return all;
+    std::int64_t const of_element = kParts * (sizeof(Scalar) + (blocks_ > kBlocksOfGroup ? 2 * sizeof(Sum) : 0));
+    return std::min(all, std::max(kBytesOfSums / (of_element * block_n_) / block_m_, std::int64_t{1}) * block_m_);
+  }
+
+  std::int64_t size_of_a() const { return block_m_ * block_k_ * kParts + kMostLanes; }
+  std::int64_t size_of_b() const { return block_n_ * block_k_ * kParts + kMostLanes; }
+  std::int64_t size_of_group() const { return blocks_ <= 1 || keeps_in_d_ ? 0 : sum_m_ * block_n_ * kParts; }
+  std::int64_t size_of_sums() const { return blocks_ <= kBlocksOfGroup ? 0 : sum_m_ * block_n_ * kParts; }
+
+  std::size_t bytes_of_workspace() const {
+    auto const scalars = [](std::int64_t count) { return Workspace::bytes_of<Scalar>(count); };
+    return (kComplex ? 2 : 1) * scalars(size_of_a()) + scalars(size_of_b()) + scalars(kParts * micro_.mr * micro_.nr) +
+           scalars(size_of_group()) + 2 * Workspace::bytes_of<Sum>(size_of_sums());
+  }
+
+  // Of the packed elements of a row or a column in a block of K.
+  static constexpr std::int64_t bytes_of_step() { return block_of_k(compute) * kParts * sizeof(Scalar); }
 
   // Rows and columns that share their sums: all of K, then the epilogue.
   void multiply_blocks(Range const& m, Range const& n) {
+    first_row_ = m.first;
     d_places_.fill(g_, Role::d, m.first, m.count, n.first, n.count);
     c_places_.fill(g_, Role::c, m.first, m.count, n.first, n.count);
     bias_places_.fill(g_, Role::bias, m.first, m.count, n.first, n.count);
     residual_places_.fill(g_, Role::residual, m.first, m.count, n.first, n.count);
 
     if (k_ == 0) {
-      std::fill_n(tile_.data, kParts * micro_.mr * micro_.nr, Scalar(0));
-      for_each_tile(m.count, n.count,
-                    [&](std::int64_t i, std::int64_t j) { finish(tile_.data, i, j, m.count, n.count); });
+      std::fill_n(tile_, kParts * micro_.mr * micro_.nr, Scalar(0));
+      for_each_tile(m.count, n.count, [&](std::int64_t i, std::int64_t j) { finish(tile_, i, j, m.count, n.count); });
       return;
     }
     for (std::int64_t kb = 0; kb < k_; kb += block_k_) {
@@ -304,9 +313,9 @@ class Multiplication {
       fill_offsets(g_.n, Role::b, n.first, n.count, b_rows_.data());
       Block const block_b{b_, g_.type[Role::b], b_rows_.data(), n.count, b_steps_.data(), kk};
       if constexpr (kComplex) {
-        pack_complex<compute>(block_b, micro_.nr, g_.conj_b, packed_b_.data, nullptr);
+        pack_complex<compute>(block_b, micro_.nr, g_.conj_b, packed_b_, nullptr);
       } else {
-        pack<compute>(block_b, micro_.nr, packed_b_.data);
+        pack<compute>(block_b, micro_.nr, line_, packed_b_);
       }
       for (std::int64_t ib = 0; ib < m.count; ib += block_m_) {
         auto const rows = std::min(block_m_, m.count - ib);
@@ -318,14 +327,15 @@ class Multiplication {
         fill_offsets(g_.m, Role::a, m.first + ib, rows, a_rows_.data());
         Block const block_a{a_, g_.type[Role::a], a_rows_.data(), rows, a_steps_.data(), kk};
         if constexpr (kComplex) {
-          pack_complex<compute>(block_a, micro_.mr, g_.conj_a, packed_a_.data, packed_a_swapped_.data);
+          pack_complex<compute>(block_a, micro_.mr, g_.conj_a, packed_a_, packed_a_swapped_);
         } else {
-          pack<compute>(block_a, micro_.mr, packed_a_.data);
+          pack<compute>(block_a, micro_.mr, line_, packed_a_);
         }
+        auto const block = kb / block_k_;
         for_each_tile(rows, n.count, [&](std::int64_t i, std::int64_t j) {
+          if (keeps_in_d_ && i + micro_.mr < rows) prefetch(ib + i + micro_.mr, j, m.count, n.count);
           multiply_tile(kk, i, j);
-          if (k_ > block_k_) gather_tile(ib + i, j, kb == 0, kb + kk == k_);
-          if (kb + kk == k_) finish(tile_.data, ib + i, j, m.count, n.count);
+          if (add_blocks(block, ib + i, j, m.count, n.count)) finish(tile_, ib + i, j, m.count, n.count);
         });
       }
     }
@@ -341,26 +351,57 @@ class Multiplication {
   // The products of a block of K, summed, in tile_.
   void multiply_tile(std::int64_t kk, std::int64_t i, std::int64_t j) {
     auto const steps = kParts * kk;
-    micro_.multiply(steps, packed_a_.data + i * steps, packed_b_.data + j * steps, tile_.data);
+    micro_.multiply(steps, packed_a_ + i * steps, packed_b_ + j * steps, tile_);
     if constexpr (kComplex) {
-      micro_.multiply(steps, packed_a_swapped_.data + i * steps, packed_b_.data + j * steps,
-                      tile_.data + micro_.mr * micro_.nr);
+      micro_.multiply(steps, packed_a_swapped_ + i * steps, packed_b_ + j * steps, tile_ + micro_.mr * micro_.nr);
     }
   }
 
-  // Adds tile_ to the sums of the register tile at (i,j). After the last block they are in tile_.
-  void gather_tile(std::int64_t i, std::int64_t j, bool is_first, bool is_last) {
+  // The tile of the result at (i,j), which is about to be read or written.
+  void prefetch(std::int64_t i, std::int64_t j, std::int64_t rows_left, std::int64_t columns_left) const {
+    auto const rows = std::min<std::int64_t>(micro_.mr, rows_left - i);
+    auto const columns = std::min<std::int64_t>(micro_.nr, columns_left - j);
+    auto const* const d = static_cast<Scalar const*>(d_) + d_places_.rows[i];
+    for (std::int64_t jj = 0; jj < columns; ++jj) {
+      auto const* const column = reinterpret_cast<char const*>(d + d_places_.columns[j + jj]);
+      for (std::int64_t byte = 0; byte < rows * std::int64_t{sizeof(Scalar)}; byte += 64) {
+        __builtin_prefetch(column + byte, 1);
+      }
+    }
+  }
+
+  // Adds tile_ to the sums of the register tile at (i,j). After the last block they are in tile_, and it says so.
+  bool add_blocks(std::int64_t block, std::int64_t i, std::int64_t j, std::int64_t rows_left,
+                  std::int64_t columns_left) {
+    bool const is_last = block + 1 == blocks_;
+    if (blocks_ == 1) return true;
     auto const tile = micro_.mr * micro_.nr;
     auto const place = kParts * (j * sum_m_ + i * micro_.nr);
-    for (int part = 0; part < kParts; ++part) {
-      auto* const acc = tile_.data + part * tile;
-      Sum* const sums = sums_.data + place + part * tile;
-      Sum* const lost = keeps_lost_ ? lost_.data + place + part * tile : nullptr;
-      micro_.gather(acc, sums, lost, is_first);
-      if (is_last) micro_.settle(sums, lost, acc);
+    if constexpr (!kComplex && !std::is_same_v<Scalar, std::uint32_t>) {
+      if (keeps_in_d_) {
+        auto const rows = std::min<std::int64_t>(micro_.mr, rows_left - i);
+        auto const columns = std::min<std::int64_t>(micro_.nr, columns_left - j);
+        auto* const d = static_cast<Scalar*>(d_) + d_places_.rows[i];
+        auto const in_group = block % kBlocksOfGroup;
+        if (in_group > 0) micro_.add(d, &d_places_.columns[j], rows, columns, tile_);
+        if (!is_last && in_group + 1 < kBlocksOfGroup) {
+          micro_.store(Scalar(1), tile_, Scalar(0), nullptr, nullptr, d, &d_places_.columns[j], rows, columns);
+          return false;
+        }
+        bool const is_first = block < kBlocksOfGroup;
+        if (is_last && is_first) return true;
+        Sum* const lost = BlockSums<Scalar>::kKeepsLost ? lost_ + place : nullptr;
+        line_.gather(tile, tile_, sums_ + place, lost, is_first);
+        if (is_last) line_.settle(tile, sums_ + place, lost, tile_);
+        return is_last;
+      }
     }
+    auto const all = kParts * tile;
+    BlockSums<Scalar>{line_, all, group_ + place, sums_ + place, lost_ + place}.add(block, is_last, tile_);
+    return is_last;
   }
 
+  // Writes the tile at (i,j), whose sums are `acc`.
   void finish(Scalar const* acc, std::int64_t i, std::int64_t j, std::int64_t rows_left, std::int64_t columns_left) {
     auto const rows = std::min<std::int64_t>(micro_.mr, rows_left - i);
     auto const columns = std::min<std::int64_t>(micro_.nr, columns_left - j);
@@ -368,65 +409,73 @@ class Multiplication {
       bool const c_follows = !g_.reads_c || follow_one_another(&c_places_.rows[i], rows);
       if (stores_plainly_ && c_follows && follow_one_another(&d_places_.rows[i], rows)) {
         auto const* const c = g_.reads_c ? static_cast<Scalar const*>(c_) + c_places_.rows[i] : nullptr;
-        micro_.store(alpha_, acc, beta_, c, g_.reads_c ? &c_places_.columns[j] : nullptr,
-                     static_cast<Scalar*>(d_) + d_places_.rows[i], &d_places_.columns[j], rows, columns);
+        micro_.store(finish_.alpha(), acc, g_.reads_c ? finish_.beta() : Scalar(0), c,
+                     g_.reads_c ? &c_places_.columns[j] : nullptr, static_cast<Scalar*>(d_) + d_places_.rows[i],
+                     &d_places_.columns[j], rows, columns);
         return;
       }
     }
     for (std::int64_t jj = 0; jj < columns; ++jj) {
-      for (std::int64_t ii = 0; ii < rows; ++ii) {
-        E const x = epilogue(accumulated(acc, jj * micro_.mr + ii), i + ii, j + jj);
-        numeric::store_as(d_, g_.type[Role::d], d_places_.rows[i + ii] + d_places_.columns[j + jj], x, g_.saturate);
+      Accumulator const* sums;
+      Accumulator column[kMostRows];
+      if constexpr (kComplex) {
+        for (std::int64_t ii = 0; ii < rows; ++ii) {
+          auto const at = jj * micro_.mr + ii;
+          column[ii] = Accumulator(acc[at], acc[at + micro_.mr * micro_.nr]);
+        }
+        sums = column;
+      } else {
+        sums = reinterpret_cast<Accumulator const*>(acc + jj * micro_.mr);
+      }
+      // Runs of rows along the first mode of M.
+      for (std::int64_t ii = 0; ii < rows;) {
+        auto const left = g_.m.rank() == 0 ? rows : g_.m[0].extent - (first_row_ + i + ii) % g_.m[0].extent;
+        auto const count = std::min(rows - ii, left);
+        PerRole<Line> lines;
+        for (Role const role : {Role::c, Role::d, Role::bias, Role::residual}) {
+          if (!g_.has(role)) continue;
+          Places const& places = places_of(role);
+          lines[role] = {offset_of(g_.l, role, product_) + places.rows[i + ii] + places.columns[j + jj],
+                         g_.m.rank() == 0 ? 0 : g_.m[0].stride[role]};
+        }
+        finish_(sums + ii, count, lines);
+        ii += count;
       }
     }
   }
 
-  E accumulated(Scalar const* acc, std::int64_t index) const {
-    if constexpr (kComplex) {
-      return E(acc[index], acc[index + micro_.mr * micro_.nr]);
-    } else if constexpr (std::is_same_v<Scalar, std::uint32_t>) {
-      return static_cast<E>(static_cast<std::int32_t>(acc[index]));
-    } else {
-      return acc[index];
-    }
-  }
-
-  E epilogue(E acc, std::int64_t i, std::int64_t j) const {
-    auto const load = [&](void const* data, Role role, Places const& places) {
-      return numeric::load_as<E>(data, g_.type[role], places.rows[i] + places.columns[j]);
-    };
-    E x = g_.reads_c ? numeric::axpby<E>(alpha_, acc, beta_, load(c_, Role::c, c_places_)) : alpha_ * acc;
-    if (g_.is_plain()) return x;
-    if (g_.has_bias) x = x + load(bias_, Role::bias, bias_places_);
-    x = numeric::activate(g_.activation, x);
-    if (g_.scales) x = x * scale_;
-    if (g_.has_residual) x = x + load(residual_, Role::residual, residual_places_);
-    return x;
+  Places const& places_of(Role role) const {
+    return role == Role::c      ? c_places_
+           : role == Role::d    ? d_places_
+           : role == Role::bias ? bias_places_
+                                : residual_places_;
   }
 
   MicroKernel<Scalar> const micro_;
+  LineKernel<Scalar> const line_;
   Geometry const& g_;
   Arguments const& x_;
   std::int64_t const k_;
-  std::int64_t const block_m_;
-  std::int64_t const sum_m_;
-  std::int64_t const block_n_;
   std::int64_t const block_k_;
-  AlignedBuffer<Scalar> packed_a_;
-  AlignedBuffer<Scalar> packed_a_swapped_;
-  AlignedBuffer<Scalar> packed_b_;
-  bool const keeps_lost_;
-  AlignedBuffer<Sum> sums_;  // kept while there is more of K to come
-  AlignedBuffer<Sum> lost_;
-  AlignedBuffer<Scalar> tile_;
+  std::int64_t const blocks_;
+  bool const stores_plainly_;
+  bool const keeps_in_d_;
+  std::int64_t const block_m_;
+  std::int64_t const block_n_;
+  std::int64_t const sum_m_;
+  Workspace memory_;
+  Scalar* const packed_a_;
+  Scalar* const packed_a_swapped_;
+  Scalar* const packed_b_;
+  Scalar* const tile_;
+  Scalar* const group_;  // sums of blocks, and of groups of blocks, while there is more of K to come
+  Sum* const sums_;
+  Sum* const lost_;
   std::vector<std::int64_t> a_rows_;
   std::vector<std::int64_t> b_rows_;
   std::vector<std::int64_t> a_steps_;
   std::vector<std::int64_t> b_steps_;
-  E const alpha_;
-  E const beta_;
-  E const scale_;
-  bool stores_plainly_ = false;
+  Finish<compute> const finish_;
   Execution const* execution_ = nullptr;
   std::int64_t unchecked_ = 0;  // multiply-adds since somebody was asked whether to stop
   Places c_places_;
@@ -437,8 +486,8 @@ class Multiplication {
   void* b_ = nullptr;
   void* c_ = nullptr;
   void* d_ = nullptr;
-  void* bias_ = nullptr;
-  void* residual_ = nullptr;
+  std::int64_t product_ = 0;    // of the batch
+  std::int64_t first_row_ = 0;  // of the rows whose places are known
 };
 
 // Into how many parts a result is cut along m and along n so that so many threads have one each. A thread packs its
@@ -468,6 +517,7 @@ int run(Geometry const& g, Arguments const& x, Execution const& execution) {
   using Scalar = typename Arithmetic<compute>::Scalar;
   if (g.is_empty()) return 0;
   auto const micro = micro_kernel<Scalar, isa>();
+  auto const line = line_kernel<Scalar, isa>();
   auto const m = g.m.size();
   auto const n = g.n.size();
   auto const l = g.l.size();
@@ -489,7 +539,7 @@ int run(Geometry const& g, Arguments const& x, Execution const& execution) {
   auto const parts = parts_m * parts_n * l;
   auto const workers = std::min(threads, parts);
   parallel_for(static_cast<int>(threads), workers, [&](std::int64_t worker) {
-    Multiplication<compute> multiplication(micro, g, x, std::min(part_m, m), std::min(part_n, n));
+    Multiplication<compute> multiplication(micro, line, g, x, std::min(part_m, m), std::min(part_n, n));
     for (auto part = parts * worker / workers; part < parts * (worker + 1) / workers; ++part) {
       auto const first_m = part % parts_m * part_m;
       auto const first_n = part / parts_m % parts_n * part_n;
@@ -506,19 +556,17 @@ std::unique_ptr<Launch> prepare(char const*, Geometry const& geometry, Cut const
   return std::make_unique<HostLaunch<&run<compute, isa>>>(geometry);
 }
 
-constexpr char const* kLetters[kComputes] = {"f32", "tf32", "f64", "c64", "c128", "i32"};
-
 template <Isa isa, Compute compute>
 Entry entry() {
   constexpr auto kTile = register_tile(isa);
-  static std::string const name = std::string("cpu_") + name_of(isa) + "_" + kLetters[static_cast<int>(compute)];
+  static std::string const name = std::string("cpu_") + name_of(isa) + "_" + letters_of(compute);
   Traits traits = host_traits(name.c_str(), "cpu", compute);
   traits.factors = factor_types(compute);
   traits.results = result_types(compute);
   traits.conjugates = true;
   traits.tile[0] = kTile.mr(sizeof(typename Arithmetic<compute>::Scalar));
   traits.tile[1] = kTile.nr;
-  traits.tile[2] = static_cast<int>(kBlockK);
+  traits.tile[2] = static_cast<int>(block_of_k(compute));
   traits.isa = isa;
   return {traits, &engine_rules, &prepare<compute, isa>, nullptr, nullptr};
 }

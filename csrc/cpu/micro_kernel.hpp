@@ -27,19 +27,6 @@ constexpr RegisterTile register_tile(Isa isa) {
   return {};
 }
 
-// What the sums of blocks of K are added in, so that a long K costs no digits: float's as doubles. Nothing is wider
-// than double; of many blocks, what the sums lose by rounding is kept beside them.
-template <class T>
-struct SumOfBlocks {
-  using Type = T;
-};
-template <>
-struct SumOfBlocks<float> {
-  using Type = double;
-};
-template <class T>
-using SumOf = typename SumOfBlocks<T>::Type;
-
 // The innermost loops, compiled once for each instruction set and for T = float, double and uint32.
 template <class T>
 struct MicroKernel {
@@ -50,12 +37,13 @@ struct MicroKernel {
   // and acc are 64-byte aligned.
   void (*multiply)(std::int64_t k, T const* a, T const* b, T* acc);
 
-  // Adds a tile to the sums of its elements, or begins them if it is the `first`; `lost`, unless null, is what the sums
-  // lose by rounding. All are 64-byte aligned.
-  void (*gather)(T const* acc, SumOf<T>* sums, SumOf<T>* lost, bool first);
+  // The same for i < rows, j < columns of factors that were not packed: a(i,p) = a[i + p * a_step], b(j,p) = b[j *
+  // b_column + p * b_step], at any addresses. Other elements of acc may change.
+  void (*multiply_in_place)(std::int64_t k, T const* a, std::int64_t a_step, std::int64_t rows, T const* b,
+                            std::int64_t b_column, std::int64_t b_step, std::int64_t columns, T* acc);
 
-  // acc = sums, with what they lost unless that is null.
-  void (*settle)(SumOf<T> const* sums, SumOf<T> const* lost, T* acc);
+  // acc(i,j) += d(i,j) for i < rows, j < columns, where d lies as in store().
+  void (*add)(T const* d, std::int64_t const* d_columns, std::int64_t rows, std::int64_t columns, T* acc);
 
   // d(i,j) = alpha * acc(i,j) + beta * c(i,j) for i < rows, j < columns. The rows of c and d follow one another in
   // memory at any address, their columns are where the offsets say. beta == 0 does not read c. An element's bits do not

@@ -17,21 +17,6 @@ constexpr std::int64_t kShortestRun = 4;
 // The most columns of a result that is small beside A.
 constexpr std::int64_t kNarrow = 16;
 
-// Does one mode go on where another ends, in every array?
-bool continues(Mode const& mode, Mode const& next) {
-  for (int i = 0; i < kRoles; ++i) {
-    auto const role = static_cast<Role>(i);
-    if (next.stride[role] != mode.stride[role] * mode.extent) return false;
-  }
-  return true;
-}
-
-void drop_single(Modes& modes) {
-  for (int i = modes.rank(); i-- > 0;) {
-    if (modes[i].extent == 1) modes.erase(i);
-  }
-}
-
 // Without a change to the order in which the group is gone through.
 void coalesce_in_order(Modes& modes) {
   drop_single(modes);
@@ -42,21 +27,6 @@ void coalesce_in_order(Modes& modes) {
     }
     modes[i].extent *= modes[i + 1].extent;
     modes.erase(i + 1);
-  }
-}
-
-void coalesce(Modes& modes) {
-  drop_single(modes);
-  for (int i = 0; i < modes.rank();) {
-    int next = 0;
-    while (next < modes.rank() && (next == i || !continues(modes[i], modes[next]))) ++next;
-    if (next == modes.rank()) {
-      ++i;
-      continue;
-    }
-    modes[i].extent *= modes[next].extent;
-    modes.erase(next);
-    i = 0;
   }
 }
 

@@ -103,6 +103,7 @@ unsigned refusals(Traits const& t, Geometry const& g, DeviceInfo const& device) 
   if (!contains(t.results, g.type[Role::d]) || (g.reads_c && !contains(t.results, g.type[Role::c]))) {
     refused |= kResultTypes;
   }
+  if (g.m.rank() > t.modes_m || g.n.rank() > t.modes || g.k.rank() > t.modes) refused |= kModes;
   if (!runs_gpu_code(t)) return refused;
 
   // The emulator runs what any GPU can, but a choice may be for an invented one.
@@ -119,8 +120,7 @@ unsigned refusals(Traits const& t, Geometry const& g, DeviceInfo const& device) 
       t.moved_bytes != 0 ? is_too_long_to_copy(g, t.moved_bytes) : std::max({m, n, k, g.l.size()}) > kMaxExtent;
   if (too_long) refused |= kExtent;
   if (n > kMaxGridN * t.tile[1]) refused |= kGrid;
-  if (g.m.rank() > t.modes_m || g.n.rank() > t.modes || g.k.rank() > t.modes || g.l.rank() > kMaxKernelModes)
-    refused |= kModes;
+  if (g.l.rank() > kMaxKernelModes) refused |= kModes;
   if ((t.most_m != 0 && m > t.most_m) || (t.most_n != 0 && n > t.most_n)) refused |= kTooLarge;
   if (!t.fuses && !fits_without_epilogue(t, g)) refused |= kEpilogue;
   auto const has_aligned_elements = [&](Role role) {

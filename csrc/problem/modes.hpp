@@ -73,14 +73,47 @@ class Modes {
   std::vector<Mode> modes_;
 };
 
-// The offset in an array of an element of a group, in elements.
-inline std::int64_t offset_of(Modes const& modes, Role role, std::int64_t index) {
-  std::int64_t offset = 0;
-  for (Mode const& mode : modes) {
-    offset += index % mode.extent * mode.stride[role];
-    index /= mode.extent;
+// Does one mode go on where another ends, in every array?
+inline bool continues(Mode const& mode, Mode const& next) {
+  for (int i = 0; i < kRoles; ++i) {
+    auto const role = static_cast<Role>(i);
+    if (next.stride[role] != mode.stride[role] * mode.extent) return false;
   }
-  return offset;
+  return true;
+}
+
+inline void drop_single(Modes& modes) {
+  for (int i = modes.rank(); i-- > 0;) {
+    if (modes[i].extent == 1) modes.erase(i);
+  }
+}
+
+// Makes one mode of every two of which one goes on where the other ends; those of one element go.
+inline void coalesce(Modes& modes) {
+  drop_single(modes);
+  for (int i = 0; i < modes.rank();) {
+    int next = 0;
+    while (next < modes.rank() && (next == i || !continues(modes[i], modes[next]))) ++next;
+    if (next == modes.rank()) {
+      ++i;
+      continue;
+    }
+    modes[i].extent *= modes[next].extent;
+    modes.erase(next);
+    i = 0;
+  }
+}
+
+// The offset in an array of an element of a group, in elements; the element is one of the group.
+inline std::int64_t offset_of(Modes const& modes, Role role, std::int64_t index) {
+  if (modes.rank() == 0) return 0;
+  std::int64_t offset = 0;
+  int const last = modes.rank() - 1;
+  for (int i = 0; i < last; ++i) {
+    offset += index % modes[i].extent * modes[i].stride[role];
+    index /= modes[i].extent;
+  }
+  return offset + index * modes[last].stride[role];
 }
 
 // The offsets of `count` elements from `first` on.

@@ -1,3 +1,6 @@
+#include <type_traits>
+
+#include "cpu/line_kernel.hpp"
 #include "cpu/micro_kernel.hpp"
 
 namespace cute_py::cpu {
@@ -5,6 +8,9 @@ namespace {
 constexpr Isa kIsa = Isa::baseline;
 }
 
+// clang-format off: in this order
 #include "cpu/micro_kernel.inl"
+#include "cpu/line_kernel.inl"
+// clang-format on
 
 }  // namespace cute_py::cpu

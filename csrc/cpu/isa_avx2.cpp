@@ -1,3 +1,8 @@
+#include <immintrin.h>
+
+#include <type_traits>
+
+#include "cpu/line_kernel.hpp"
 #include "cpu/micro_kernel.hpp"
 
 namespace cute_py::cpu {
@@ -5,6 +10,9 @@ namespace {
 constexpr Isa kIsa = Isa::avx2;
 }
 
+// clang-format off: in this order
 #include "cpu/micro_kernel.inl"
+#include "cpu/line_kernel.inl"
+// clang-format on
 
 }  // namespace cute_py::cpu

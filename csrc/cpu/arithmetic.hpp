@@ -1,0 +1,74 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <new>
+
+#include "numeric/types.hpp"
+
+// What the engine and the loops have in common: types, and in which order sums are made.
+namespace cute_py::cpu {
+
+// Steps of k of a block, whose products are summed in one accumulator for each element: as many as let a panel of B
+// stay in a first-level cache.
+constexpr std::int64_t block_of_k(Compute compute) { return is_complex(compute) ? 192 : 384; }
+
+// So many blocks make a group, whose sums are added in the type of the accumulator: they lose next to nothing. The sums
+// of groups are added in a wider sum.
+inline constexpr std::int64_t kBlocksOfGroup = 16;
+
+// What a kind of product is computed with.
+template <Compute compute>
+struct Arithmetic;
+template <>
+struct Arithmetic<Compute::f32> {
+  using Accumulator = float;
+  using Scalar = float;  // of the innermost loops
+};
+template <>
+struct Arithmetic<Compute::tf32> : Arithmetic<Compute::f32> {};
+template <>
+struct Arithmetic<Compute::f64> {
+  using Accumulator = double;
+  using Scalar = double;
+};
+template <>
+struct Arithmetic<Compute::c64> {
+  using Accumulator = numeric::complex64;
+  using Scalar = float;
+};
+template <>
+struct Arithmetic<Compute::c128> {
+  using Accumulator = numeric::complex128;
+  using Scalar = double;
+};
+template <>
+struct Arithmetic<Compute::i32> {
+  using Accumulator = std::int32_t;
+  using Scalar = std::uint32_t;
+};
+
+constexpr char const* letters_of(Compute compute) {
+  constexpr char const* kLetters[kComputes] = {"f32", "tf32", "f64", "c64", "c128", "i32"};
+  return kLetters[static_cast<int>(compute)];
+}
+
+// Scalars of a number: two of a complex one.
+template <Compute compute>
+inline constexpr int kParts = numeric::kIsComplex<typename Arithmetic<compute>::Accumulator> ? 2 : 1;
+
+template <class T>
+struct AlignedBuffer {
+  explicit AlignedBuffer(std::int64_t elements)
+      : data(static_cast<T*>(::operator new(std::max<std::int64_t>(elements, 1) * sizeof(T), std::align_val_t{64}))) {}
+  AlignedBuffer(AlignedBuffer const&) = delete;
+  AlignedBuffer& operator=(AlignedBuffer const&) = delete;
+  ~AlignedBuffer() { ::operator delete(data, std::align_val_t{64}); }
+
+  T* data;
+};
+
+constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * b; }
+
+}  // namespace cute_py::cpu

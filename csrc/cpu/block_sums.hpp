@@ -1,0 +1,39 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "cpu/arithmetic.hpp"
+#include "cpu/line_kernel.hpp"
+
+namespace cute_py::cpu {
+
+// Adds the sums of the blocks of K, in their order and always in the same way, for some elements: those of a group in
+// the type of the accumulator, those of groups in a wider sum.
+template <class T>
+struct BlockSums {
+  static constexpr bool kKeepsLost = std::is_same_v<T, double>;
+
+  LineKernel<T> const& kernel;
+  std::int64_t count;
+  T* group;        // of the blocks of a group so far; unused if there is one block
+  SumOf<T>* sums;  // of groups so far, and what these lost; unused if there is one group
+  SumOf<T>* lost;
+
+  // acc: the sums of a block, and after the last one those of all.
+  void add(std::int64_t block, bool is_last, T* acc) const {
+    auto const in_group = block % kBlocksOfGroup;
+    if (in_group > 0) kernel.add(count, group, acc);
+    if (!is_last && in_group + 1 < kBlocksOfGroup) {
+      std::copy_n(acc, count, group);
+      return;
+    }
+    bool const is_first = block < kBlocksOfGroup;
+    if (is_last && is_first) return;
+    kernel.gather(count, acc, sums, kKeepsLost ? lost : nullptr, is_first);
+    if (is_last) kernel.settle(count, sums, kKeepsLost ? lost : nullptr, acc);
+  }
+};
+
+}  // namespace cute_py::cpu

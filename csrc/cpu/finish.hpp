@@ -1,0 +1,155 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "cpu/arithmetic.hpp"
+#include "cpu/line_kernel.hpp"
+#include "numeric/epilogue.hpp"
+
+namespace cute_py::cpu {
+
+// Some elements of an array that lie equally far apart.
+struct Line {
+  std::int64_t offset;  // of the first, in elements
+  std::int64_t stride;
+};
+
+// Reads a line of an array as numbers of type T.
+template <class T, DTypeSet set = numeric::kReadableAs<T>>
+void load_line(void const* data, DType type, Line const& line, std::int64_t count, T* to) {
+  numeric::with_type<set>(type, [&](auto const& sample) {
+    using Stored = std::decay_t<decltype(sample)>;
+    auto const* const from = static_cast<Stored const*>(data) + line.offset;
+    if (line.stride == 1) {
+      for (std::int64_t i = 0; i < count; ++i) to[i] = numeric::convert<T>(numeric::load(from + i));
+    } else {
+      for (std::int64_t i = 0; i < count; ++i) to[i] = numeric::convert<T>(numeric::load(from + i * line.stride));
+    }
+  });
+}
+
+// D = epilogue(sums) for lines of the result.
+template <Compute compute>
+class Finish {
+  using Scalar = typename Arithmetic<compute>::Scalar;
+  using Accumulator = typename Arithmetic<compute>::Accumulator;
+  using E = numeric::EpilogueType<Accumulator>;
+
+ public:
+  Finish(Geometry const& g, Arguments const& x, LineKernel<Scalar> const& kernel)
+      : g_(g),
+        x_(x),
+        kernel_(kernel),
+        alpha_(numeric::scalar<E>(x.alpha)),
+        beta_(numeric::scalar<E>(x.beta)),
+        scale_(numeric::scalar<E>(x.scale)) {
+    auto const own = numeric::kDTypeOf<Accumulator>;
+    bool const one_type = g.type[Role::d] == own && (!g.reads_c || g.type[Role::c] == own);
+    plain_ = std::is_same_v<E, Scalar> && one_type && g.is_plain();
+  }
+
+  // Is D = alpha * sums + beta * C all that is done, in one type?
+  bool is_plain() const { return plain_; }
+  E alpha() const { return alpha_; }
+  E beta() const { return beta_; }
+
+  // `sums` are those of `count` elements, which lie in each array that there is as its line says.
+  void operator()(Accumulator const* sums, std::int64_t count, PerRole<Line> const& lines) const {
+    if constexpr (std::is_same_v<E, Scalar>) {
+      if (plain_ && lines[Role::d].stride == 1 && (!g_.reads_c || lines[Role::c].stride == 1)) {
+        auto const* const c = g_.reads_c ? static_cast<E const*>(x_.data[Role::c]) + lines[Role::c].offset : nullptr;
+        kernel_.scale(count, alpha_, sums, g_.reads_c ? beta_ : E(0), c,
+                      static_cast<E*>(x_.data[Role::d]) + lines[Role::d].offset);
+        return;
+      }
+    }
+    for (std::int64_t i = 0; i < count; i += kAtOnce) {
+      PerRole<Line> rest = lines;
+      for (auto& line : rest.values) line.offset += i * line.stride;
+      some(sums + i, std::min(kAtOnce, count - i), rest);
+    }
+  }
+
+ private:
+  static constexpr std::int64_t kAtOnce = 128;
+
+  void some(Accumulator const* sums, std::int64_t count, PerRole<Line> const& lines) const {
+    alignas(64) E x[kAtOnce];
+    alignas(64) E buffer[kAtOnce];
+    // A line of the type that is computed in, where it lies or in the buffer.
+    auto const line_of = [&](Role role) -> E const* {
+      if (lines[role].stride == 1 && g_.type[role] == numeric::kDTypeOf<E>) {
+        return static_cast<E const*>(x_.data[role]) + lines[role].offset;
+      }
+      load_line<E>(x_.data[role], g_.type[role], lines[role], count, buffer);
+      return buffer;
+    };
+    scale(count, alpha_, sums, g_.reads_c ? line_of(Role::c) : nullptr, x);
+    if (g_.has_bias) add(count, line_of(Role::bias), x);
+    if (g_.activation != Activation::none && !activate_in_vectors(count, x)) {
+      for (std::int64_t i = 0; i < count; ++i) x[i] = numeric::activate(g_.activation, x[i]);
+    }
+    if (g_.scales) {
+      for (std::int64_t i = 0; i < count; ++i) x[i] = x[i] * scale_;
+    }
+    if (g_.has_residual) add(count, line_of(Role::residual), x);
+    store(count, x, lines[Role::d]);
+  }
+
+  // x = alpha * sums + beta * c, unless c is null.
+  void scale(std::int64_t count, E const& alpha, Accumulator const* sums, E const* c, E* x) const {
+    if constexpr (std::is_same_v<E, Scalar>) {
+      kernel_.scale(count, alpha, sums, c == nullptr ? E(0) : beta_, c, x);
+    } else if (c == nullptr) {
+      for (std::int64_t i = 0; i < count; ++i) x[i] = alpha * static_cast<E>(sums[i]);
+    } else {
+      for (std::int64_t i = 0; i < count; ++i) {
+        x[i] = numeric::axpby<E>(alpha, static_cast<E>(sums[i]), beta_, numeric::load(c + i));
+      }
+    }
+  }
+
+  void add(std::int64_t count, E const* y, E* x) const {
+    if constexpr (std::is_same_v<E, Scalar>) {
+      kernel_.add(count, y, x);
+    } else {
+      for (std::int64_t i = 0; i < count; ++i) x[i] = x[i] + numeric::load(y + i);
+    }
+  }
+
+  void store(std::int64_t count, E const* x, Line const& line) const {
+    if constexpr (std::is_same_v<E, Scalar>) {
+      if (g_.type[Role::d] == numeric::kDTypeOf<E> && !g_.saturate && line.stride == 1) {
+        kernel_.scale(count, E(1), x, E(0), nullptr, static_cast<E*>(x_.data[Role::d]) + line.offset);
+        return;
+      }
+    }
+    numeric::with_type<numeric::kWritableFrom<E>>(g_.type[Role::d], [&](auto const& sample) {
+      using Stored = std::decay_t<decltype(sample)>;
+      auto* const to = static_cast<Stored*>(x_.data[Role::d]) + line.offset;
+      for (std::int64_t i = 0; i < count; ++i) {
+        numeric::store(to + i * line.stride, numeric::narrow<Stored>(x[i], g_.saturate));
+      }
+    });
+  }
+
+  bool activate_in_vectors(std::int64_t count, E* x) const {
+    if constexpr (std::is_same_v<E, Scalar>) {
+      return kernel_.activate(g_.activation, count, x);
+    } else {
+      return false;
+    }
+  }
+
+  Geometry const& g_;
+  Arguments const& x_;
+  LineKernel<Scalar> const& kernel_;
+  E const alpha_;
+  E const beta_;
+  E const scale_;
+  bool plain_ = false;
+};
+
+}  // namespace cute_py::cpu

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+
+#include "problem/entry.hpp"
+
+namespace cute_py::cpu {
+
+// What the sums of groups of blocks of K are added in, so that a long K costs no digits: float's as doubles. Nothing is
+// wider than double; what its sums lose by rounding is kept beside them.
+template <class T>
+struct SumOfGroups {
+  using Type = T;
+};
+template <>
+struct SumOfGroups<float> {
+  using Type = double;
+};
+template <class T>
+using SumOf = typename SumOfGroups<T>::Type;
+
+// The most lanes of a vector.
+inline constexpr int kMostLanes = 16;
+
+// One factor of the products of a line: where its elements i are at step 0 of k. Along i it has stride 1, or 0 if all
+// of the line has the same.
+template <class T>
+struct LineFactor {
+  T const* data;
+  bool varies;
+  std::int64_t step;  // of k, in elements
+};
+
+// Loops over a line of elements, compiled once for each instruction set and for T = float, double and uint32. Arrays
+// lie at any address, unless it is said that they are aligned.
+template <class T>
+struct LineKernel {
+  int lanes;  // elements of a vector
+
+  // acc(i) += sum_p a(i,p) * b(i,p) for i < count, p < steps, p ascending; from 0 if it is the `first` of a sum.
+  void (*multiply)(std::int64_t count, std::int64_t steps, LineFactor<T> a, LineFactor<T> b, T* acc, bool first);
+
+  // The same for complex numbers, (re,im) side by side. Counts, strides and steps are of complex numbers.
+  void (*multiply_complex)(std::int64_t count, std::int64_t steps, LineFactor<T> a, bool conj_a, LineFactor<T> b,
+                           bool conj_b, T* acc, bool first);
+
+  // acc(i) += sum_p a[i][p] * b[i][p] for all lanes i and p < steps, p ascending, from 0 if it is the `first` of a sum.
+  // If b is null all rows are multiplied by `shared`, which does not vary.
+  void (*multiply_rows)(std::int64_t steps, T const* const* a, T const* const* b, LineFactor<T> shared, T* acc,
+                        bool first);
+
+  // out[p * count + i] = from[steps[p] + i] for i < count, p < step_count. Less than a vector behind it changes, too.
+  void (*copy)(std::int64_t count, std::int64_t step_count, T const* from, std::int64_t const* steps, T* out);
+
+  // out[p * out_step + lane] = rows[lane][p] for all lanes and p < steps, p ascending but for the last few.
+  void (*transpose)(T const* const* rows, std::int64_t steps, T* out, std::int64_t out_step);
+
+  // Copies a line to memory that nobody reads soon, past the caches where the processor can. Before others may see it,
+  // stream_end() has to be called.
+  void (*stream)(std::int64_t count, T const* from, T* to);
+  void (*stream_end)();
+
+  // x += y.
+  void (*add)(std::int64_t count, T const* y, T* x);
+
+  // Adds sums of a group of blocks of K to the sums of all, or begins them if it is the `first`; `lost`, unless null,
+  // is what the sums lose by rounding.
+  void (*gather)(std::int64_t count, T const* acc, SumOf<T>* sums, SumOf<T>* lost, bool first);
+
+  // acc = sums, with what they lost unless that is null.
+  void (*settle)(std::int64_t count, SumOf<T> const* sums, SumOf<T> const* lost, T* acc);
+
+  // x = activation(x), and true; false if there is no such loop for T. Of float32 the relative error of exp is below
+  // 2e-7 and that of 1 - erf below 5e-7.
+  bool (*activate)(Activation activation, std::int64_t count, T* x);
+
+  // d = alpha * acc + beta * c; beta == 0 does not read c.
+  void (*scale)(std::int64_t count, T alpha, T const* acc, T beta, T const* c, T* d);
+};
+
+template <class T, Isa isa>
+LineKernel<T> line_kernel();
+
+}  // namespace cute_py::cpu

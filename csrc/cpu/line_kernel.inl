@@ -1,0 +1,495 @@
+// The loops over lines, included behind micro_kernel.inl, which says what may not be in here.
+
+namespace {
+
+template <class T>
+typename LooseVector<T>::Type const& loose(T const* data) {
+  return *reinterpret_cast<typename LooseVector<T>::Type const*>(data);
+}
+
+template <class T>
+typename LooseVector<T>::Type& loose(T* data) {
+  return *reinterpret_cast<typename LooseVector<T>::Type*>(data);
+}
+
+template <class T, bool varies>
+auto element_of(T const* data) {
+  if constexpr (varies) {
+    return loose(data);
+  } else {
+    typename VectorOf<T>::Type const zero = {};
+    return zero + *data;
+  }
+}
+
+// a * b + c, rounded once if the processor can: spelt out, because a compiler may round the products of a loop first.
+template <class T>
+T multiply_add(T a, T b, T c) {
+#ifdef __FMA__
+  if constexpr (sizeof(T) == 8) return __builtin_fma(a, b, c);
+  if constexpr (std::is_same_v<T, float>) return __builtin_fmaf(a, b, c);
+#endif
+  return a * b + c;
+}
+
+// So many vectors of a line at a time, from i on while they fit.
+template <class T, int vectors, bool a_varies, bool b_varies>
+std::int64_t multiply_vectors(std::int64_t i, std::int64_t count, std::int64_t steps, LineFactor<T> a, LineFactor<T> b,
+                              T* acc, bool first) {
+  using Vector = typename VectorOf<T>::Type;
+  for (; i + vectors * kLanes<T> <= count; i += vectors * kLanes<T>) {
+    Vector c[vectors] = {};
+    if (!first) {
+      for (int v = 0; v < vectors; ++v) c[v] = loose(acc + i + v * kLanes<T>);
+    }
+    T const* x = a_varies ? a.data + i : a.data;
+    T const* y = b_varies ? b.data + i : b.data;
+    for (std::int64_t p = 0; p < steps; ++p) {
+#pragma GCC unroll 16
+      for (int v = 0; v < vectors; ++v) {
+        c[v] += element_of<T, a_varies>(x + (a_varies ? v * kLanes<T> : 0)) *
+                element_of<T, b_varies>(y + (b_varies ? v * kLanes<T> : 0));
+      }
+      x += a.step;
+      y += b.step;
+    }
+    for (int v = 0; v < vectors; ++v) loose(acc + i + v * kLanes<T>) = c[v];
+  }
+  return i;
+}
+
+template <class T, bool a_varies, bool b_varies>
+void multiply_line(std::int64_t count, std::int64_t steps, LineFactor<T> const& a, LineFactor<T> const& b, T* acc,
+                   bool first) {
+  std::int64_t i = multiply_vectors<T, 4, a_varies, b_varies>(0, count, steps, a, b, acc, first);
+  i = multiply_vectors<T, 2, a_varies, b_varies>(i, count, steps, a, b, acc, first);
+  i = multiply_vectors<T, 1, a_varies, b_varies>(i, count, steps, a, b, acc, first);
+  typedef T LooseElement __attribute__((aligned(1), may_alias));
+  for (; i < count; ++i) {
+    auto const* x = reinterpret_cast<LooseElement const*>(a_varies ? a.data + i : a.data);
+    auto const* y = reinterpret_cast<LooseElement const*>(b_varies ? b.data + i : b.data);
+    T c = first ? T(0) : acc[i];
+    for (std::int64_t p = 0; p < steps; ++p) c = multiply_add<T>(x[p * a.step], y[p * b.step], c);
+    acc[i] = c;
+  }
+}
+
+template <class T>
+void line_multiply(std::int64_t count, std::int64_t steps, LineFactor<T> a, LineFactor<T> b, T* acc, bool first) {
+  if (a.varies && b.varies) {
+    multiply_line<T, true, true>(count, steps, a, b, acc, first);
+  } else if (a.varies) {
+    multiply_line<T, true, false>(count, steps, a, b, acc, first);
+  } else if (b.varies) {
+    multiply_line<T, false, true>(count, steps, a, b, acc, first);
+  } else {
+    multiply_line<T, false, false>(count, steps, a, b, acc, first);
+  }
+}
+
+template <class T>
+void line_multiply_complex(std::int64_t count, std::int64_t steps, LineFactor<T> a, bool conj_a, LineFactor<T> b,
+                           bool conj_b, T* acc, bool first) {
+  typedef T LooseElement __attribute__((aligned(1), may_alias));
+  if (first) {
+    for (std::int64_t i = 0; i < 2 * count; ++i) acc[i] = 0;
+  }
+  T const sign_a = conj_a ? T(-1) : T(1);
+  T const sign_b = conj_b ? T(-1) : T(1);
+  std::int64_t const of_a = a.varies ? 2 : 0;
+  std::int64_t const of_b = b.varies ? 2 : 0;
+  for (std::int64_t p = 0; p < steps; ++p) {
+    auto const* x = reinterpret_cast<LooseElement const*>(a.data + 2 * p * a.step);
+    auto const* y = reinterpret_cast<LooseElement const*>(b.data + 2 * p * b.step);
+    for (std::int64_t i = 0; i < count; ++i) {
+      T const a_re = x[of_a * i];
+      T const a_im = sign_a * x[of_a * i + 1];
+      T const b_re = y[of_b * i];
+      T const b_im = sign_b * y[of_b * i + 1];
+      T const re = acc[2 * i];
+      T const im = acc[2 * i + 1];
+      acc[2 * i] = multiply_add<T>(-a_im, b_im, multiply_add<T>(a_re, b_re, re));
+      acc[2 * i + 1] = multiply_add<T>(a_re, b_im, multiply_add<T>(a_im, b_re, im));
+    }
+  }
+}
+
+template <class T>
+void line_copy(std::int64_t count, std::int64_t step_count, T const* from, std::int64_t const* steps, T* out) {
+  auto const whole = count / kLanes<T> * kLanes<T>;
+  for (std::int64_t p = 0; p < step_count; ++p) {
+    T const* const x = from + steps[p];
+    T* const y = out + p * count;
+    for (std::int64_t i = 0; i < whole; i += kLanes<T>) {
+      typename LooseVector<T>::Type const vector = loose(x + i);
+      loose(y + i) = vector;
+    }
+    if (whole < count) {
+      typename LooseVector<T>::Type const vector = load_first(x + whole, count - whole);
+      loose(y + whole) = vector;
+    }
+  }
+}
+
+// Fewer elements than a cache has in a line.
+template <class T>
+void copy_few(std::int64_t count, T const* from, T* to) {
+  auto const* x = reinterpret_cast<char const*>(from);
+  auto* y = reinterpret_cast<char*>(to);
+  auto const bytes = count * static_cast<std::int64_t>(sizeof(T));
+  if (bytes & 32) __builtin_memcpy(y, x, 32), y += 32, x += 32;
+  if (bytes & 16) __builtin_memcpy(y, x, 16), y += 16, x += 16;
+  if (bytes & 8) __builtin_memcpy(y, x, 8), y += 8, x += 8;
+  if (bytes & 4) __builtin_memcpy(y, x, 4);
+}
+
+// The elements of the lower or the higher halves of x and y, in turns.
+template <class T, bool high>
+auto interleave(typename VectorOf<T>::Type const& x, typename VectorOf<T>::Type const& y) {
+  using Index = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+  typedef Index Mask __attribute__((vector_size(kTile.vector_bytes)));
+  Mask mask;
+  for (int i = 0; i < kLanes<T>; ++i) mask[i] = i / 2 + (high ? kLanes<T> / 2 : 0) + (i % 2 ? kLanes<T> : 0);
+  return __builtin_shuffle(x, y, mask);
+}
+
+// The square of `rows` from p on, with rows and columns exchanged. Each round moves one bit of an element's row behind
+// its column: after as many rounds as a column has bits they have changed places.
+template <class T>
+void transpose_square(T const* const* rows, std::int64_t p, typename VectorOf<T>::Type* x) {
+  constexpr int kWidth = kLanes<T>;
+  constexpr int kAhead = 128 / sizeof(T);  // elements; rows are too many for a processor to see where they go
+#pragma GCC unroll 16
+  for (int i = 0; i < kWidth; ++i) {
+    __builtin_prefetch(rows[i] + p + kAhead);
+    x[i] = loose(rows[i] + p);
+  }
+#pragma GCC unroll 4
+  for (int round = 1; round < kWidth; round *= 2) {
+    typename VectorOf<T>::Type y[kWidth];
+#pragma GCC unroll 16
+    for (int i = 0; i < kWidth / 2; ++i) {
+      y[2 * i] = interleave<T, false>(x[i], x[i + kWidth / 2]);
+      y[2 * i + 1] = interleave<T, true>(x[i], x[i + kWidth / 2]);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < kWidth; ++i) x[i] = y[i];
+  }
+}
+
+template <class T>
+void transpose_square_to(T const* const* rows, std::int64_t p, T* out, std::int64_t out_step) {
+  typename VectorOf<T>::Type x[kLanes<T>];
+  transpose_square(rows, p, x);
+#pragma GCC unroll 16
+  for (int i = 0; i < kLanes<T>; ++i) loose(out + (p + i) * out_step) = x[i];
+}
+
+// Up to a square of rows, multiplied from p on.
+template <class T, bool b_varies>
+void multiply_square(T const* const* a, T const* const* b, LineFactor<T> const& shared, std::int64_t p, int steps,
+                     typename VectorOf<T>::Type& c) {
+  typename VectorOf<T>::Type x[kLanes<T>];
+  typename VectorOf<T>::Type y[kLanes<T>];
+  if constexpr (b_varies) transpose_square(b, p, y);
+  transpose_square(a, p, x);
+#pragma GCC unroll 16
+  for (int i = 0; i < kLanes<T>; ++i) {
+    if (i >= steps) break;
+    if constexpr (b_varies) {
+      c += x[i] * y[i];
+    } else {
+      c += x[i] * element_of<T, false>(shared.data + (p + i) * shared.step);
+    }
+  }
+}
+
+template <class T, bool b_varies>
+void multiply_rows_of(std::int64_t steps, T const* const* a, T const* const* b, LineFactor<T> shared, T* acc,
+                      bool first) {
+  constexpr int kWidth = kLanes<T>;
+  typename VectorOf<T>::Type c = {};
+  if (!first) c = loose(acc);
+  std::int64_t p = 0;
+  for (; p + kWidth <= steps; p += kWidth) multiply_square<T, b_varies>(a, b, shared, p, kWidth, c);
+  if (p < steps) {
+    // What is left of the rows, each in a vector of its own.
+    alignas(64) T rest_a[kWidth][kWidth];
+    alignas(64) T rest_b[kWidth][kWidth];
+    T const* starts_a[kWidth];
+    T const* starts_b[kWidth];
+    for (int i = 0; i < kWidth; ++i) {
+      copy_few(steps - p, a[i] + p, rest_a[i]);
+      starts_a[i] = rest_a[i];
+      if constexpr (b_varies) copy_few(steps - p, b[i] + p, rest_b[i]);
+      starts_b[i] = rest_b[i];
+    }
+    shared.data += p * shared.step;
+    multiply_square<T, b_varies>(starts_a, starts_b, shared, 0, static_cast<int>(steps - p), c);
+  }
+  loose(acc) = c;
+}
+
+template <class T>
+void line_multiply_rows(std::int64_t steps, T const* const* a, T const* const* b, LineFactor<T> shared, T* acc,
+                        bool first) {
+  if (b != nullptr) {
+    multiply_rows_of<T, true>(steps, a, b, shared, acc, first);
+  } else {
+    multiply_rows_of<T, false>(steps, a, b, shared, acc, first);
+  }
+}
+
+template <class T>
+void line_transpose(T const* const* rows, std::int64_t steps, T* out, std::int64_t out_step) {
+  constexpr int kWidth = kLanes<T>;
+  if (steps < kWidth) {
+    typedef T LooseElement __attribute__((aligned(1), may_alias));
+    auto* const to = reinterpret_cast<LooseElement*>(out);
+    for (std::int64_t p = 0; p < steps; ++p) {
+      for (int i = 0; i < kWidth; ++i) to[p * out_step + i] = reinterpret_cast<LooseElement const*>(rows[i])[p];
+    }
+    return;
+  }
+  for (std::int64_t p = 0; p + kWidth <= steps; p += kWidth) transpose_square_to<T>(rows, p, out, out_step);
+  // The last square lies over the one before.
+  if (steps % kWidth != 0) transpose_square_to<T>(rows, steps - kWidth, out, out_step);
+}
+
+// A vector past the caches; `to` is aligned to it.
+template <class Vector, class T>
+void store_past_caches(T* to, Vector const& x) {
+#if defined(__AVX512F__)
+  __builtin_ia32_movntdq512(reinterpret_cast<long long __attribute__((vector_size(64)))*>(to),
+                            reinterpret_cast<long long __attribute__((vector_size(64))) const&>(x));
+#elif defined(__AVX__)
+  __builtin_ia32_movntdq256(reinterpret_cast<long long __attribute__((vector_size(32)))*>(to),
+                            reinterpret_cast<long long __attribute__((vector_size(32))) const&>(x));
+#elif defined(__SSE2__)
+  __builtin_ia32_movntdq(reinterpret_cast<long long __attribute__((vector_size(16)))*>(to),
+                         reinterpret_cast<long long __attribute__((vector_size(16))) const&>(x));
+#else
+  loose(to) = x;
+#endif
+}
+
+template <class T>
+void line_stream(std::int64_t count, T const* from, T* to) {
+  constexpr std::int64_t kBytesOfLine = 64;
+  constexpr std::int64_t kOfLine = kBytesOfLine / static_cast<std::int64_t>(sizeof(T));
+  std::int64_t const past = reinterpret_cast<std::uintptr_t>(to) % kBytesOfLine;
+  std::int64_t const head = (kBytesOfLine - past) % kBytesOfLine / static_cast<std::int64_t>(sizeof(T));
+  if (past % sizeof(T) != 0 || count < head + kOfLine) {
+    __builtin_memcpy(to, from, static_cast<std::size_t>(count) * sizeof(T));
+    return;
+  }
+  copy_few(head, from, to);
+  std::int64_t i = head;
+  while (i + kOfLine <= count) {
+    for (int v = 0; v < kBytesOfLine / kTile.vector_bytes; ++v, i += kLanes<T>) {
+      typename LooseVector<T>::Type const vector = loose(from + i);
+      store_past_caches(to + i, vector);
+    }
+  }
+  copy_few(count - i, from + i, to + i);
+}
+
+void line_stream_end() {
+#ifdef __SSE2__
+  __builtin_ia32_sfence();
+#endif
+}
+
+template <class T>
+void line_add(std::int64_t count, T const* y, T* x) {
+  std::int64_t i = 0;
+  for (; i + kLanes<T> <= count; i += kLanes<T>) loose(x + i) += loose(y + i);
+  typedef T LooseElement __attribute__((aligned(1), may_alias));
+  for (; i < count; ++i) x[i] += reinterpret_cast<LooseElement const*>(y)[i];
+}
+
+template <class T>
+void line_gather(std::int64_t count, T const* acc, SumOf<T>* sums, SumOf<T>* lost, bool first) {
+  if (first) {
+    for (std::int64_t i = 0; i < count; ++i) sums[i] = static_cast<SumOf<T>>(acc[i]);
+    if (lost == nullptr) return;
+    for (std::int64_t i = 0; i < count; ++i) lost[i] = 0;
+  } else if (lost == nullptr) {
+    for (std::int64_t i = 0; i < count; ++i) sums[i] += static_cast<SumOf<T>>(acc[i]);
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) {
+      SumOf<T> const added = static_cast<SumOf<T>>(acc[i]);
+      SumOf<T> const sum = sums[i] + added;
+      SumOf<T> const seen = sum - sums[i];
+      lost[i] += (sums[i] - (sum - seen)) + (added - seen);
+      sums[i] = sum;
+    }
+  }
+}
+
+template <class T>
+void line_settle(std::int64_t count, SumOf<T> const* sums, SumOf<T> const* lost, T* acc) {
+  if (lost == nullptr) {
+    for (std::int64_t i = 0; i < count; ++i) acc[i] = static_cast<T>(sums[i]);
+    return;
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    SumOf<T> const sum = sums[i] + lost[i];
+    acc[i] = static_cast<T>(sum == sum ? sum : sums[i]);  // what infinity loses is no number
+  }
+}
+
+// Of 0!, 1!, 2!, ...
+template <class T, int most>
+struct Reciprocals {
+  T value[most + 1] = {1};
+
+  constexpr Reciprocals() {
+    for (int i = 1; i <= most; ++i) value[i] = value[i - 1] / static_cast<T>(i);
+  }
+};
+
+// e^x by x = n ln 2 + r, a polynomial in r, and 2^n in two factors: neither overflows before the result does. Below the
+// least normal number it stays there.
+template <class T>
+typename VectorOf<T>::Type exp_of(typename VectorOf<T>::Type x) {
+  using Vector = typename VectorOf<T>::Type;
+  using Index = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+  typedef Index Integers __attribute__((vector_size(kTile.vector_bytes)));
+  constexpr bool kFloat = sizeof(T) == 4;
+  constexpr int kMantissa = kFloat ? 23 : 52;
+  constexpr Index kBias = kFloat ? 127 : 1023;
+  constexpr T kLow = kFloat ? T(-87) : T(-708);
+  constexpr T kHigh = kFloat ? T(89) : T(710);
+  constexpr T kRound = kFloat ? T(12582912) : T(6755399441055744);  // 1.5 * 2^mantissa: what is added to it is rounded
+  constexpr T kHighPart = kFloat ? T(0.693359375) : T(0.693147180369123816490);
+  constexpr T kLowPart = kFloat ? T(-2.12194440e-4) : T(1.90821492927058770002e-10);
+  constexpr int kDegree = kFloat ? 7 : 13;
+  Vector const zero = {};
+  x = x < zero + kLow ? zero + kLow : x;
+  x = x > zero + kHigh ? zero + kHigh : x;
+  Vector const n = (x * T(1.44269504088896340736) + kRound) - kRound;
+  Vector const r = (x - n * kHighPart) - n * kLowPart;
+  constexpr Reciprocals<T, kDegree> kOfFactorial{};
+  Vector y = zero + kOfFactorial.value[kDegree];
+#pragma GCC unroll 16
+  for (int i = kDegree - 1; i >= 0; --i) y = y * r + kOfFactorial.value[i];
+  Integers const whole = __builtin_convertvector(n, Integers);
+  Integers const half = whole >> 1;
+  auto const power = [](Integers const& exponent) { return reinterpret_cast<Vector>((exponent + kBias) << kMantissa); };
+  return y * power(half) * power(whole - half);
+}
+
+// 1 - erf(z) for z >= 0, as t * exp(-z^2 + p(t)) with t = 1 / (1 + z / 2). p is fitted to it.
+typename VectorOf<float>::Type erfc_of(typename VectorOf<float>::Type z) {
+  using Vector = typename VectorOf<float>::Type;
+  constexpr float kCoefficient[] = {-1.265482275e+00f, 9.993480783e-01f, 3.803541216e-01f,  6.523265134e-02f,
+                                    -9.025566019e-02f, 9.432143033e-02f, -9.097406772e-01f, 1.318652953e+00f,
+                                    -7.501815790e-01f, 1.577510140e-01f};
+  Vector const zero = {};
+  z = z > zero + 9.0f ? zero + 9.0f : z;  // beyond, 1 - erf is less than 1e-36, and its powers would be denormal
+  Vector const t = 1.0f / (1.0f + 0.5f * z);
+  Vector p = zero + kCoefficient[9];
+#pragma GCC unroll 16
+  for (int i = 8; i >= 0; --i) p = p * t + kCoefficient[i];
+  return t * exp_of<float>(p - z * z);
+}
+
+template <class T, Activation activation>
+typename VectorOf<T>::Type activated(typename VectorOf<T>::Type x) {
+  using Vector = typename VectorOf<T>::Type;
+  Vector const zero = {};
+  if constexpr (activation == Activation::relu) {
+    return x < zero ? zero : x;  // NaN stays
+  } else if constexpr (activation == Activation::sigmoid) {
+    return T(1) / (T(1) + exp_of<T>(-x));
+  } else if constexpr (activation == Activation::silu) {
+    return x / (T(1) + exp_of<T>(-x));
+  } else if constexpr (activation == Activation::gelu_tanh) {
+    // (1 + tanh(u)) / 2 = 1 / (1 + e^(-2u))
+    Vector const u = T(0.79788456080286535588) * (x + T(0.044715) * x * x * x);
+    return x / (T(1) + exp_of<T>(T(-2) * u));
+  } else {
+    Vector const z = x * T(0.70710678118654752440);
+    Vector const tail = erfc_of(z < zero ? -z : z);
+    return T(0.5) * x * (z < zero ? tail : T(2) - tail);
+  }
+}
+
+template <class T, Activation activation>
+bool activate_line(std::int64_t count, T* x) {
+  std::int64_t i = 0;
+  for (; i + kLanes<T> <= count; i += kLanes<T>) loose(x + i) = activated<T, activation>(loose(x + i));
+  if (i < count) store_first(x + i, count - i, activated<T, activation>(load_first(x + i, count - i)));
+  return true;
+}
+
+template <class T>
+bool line_activate(Activation activation, std::int64_t count, T* x) {
+  switch (activation) {
+    case Activation::none:
+      return true;
+    case Activation::relu:
+      return activate_line<T, Activation::relu>(count, x);
+    case Activation::sigmoid:
+      return activate_line<T, Activation::sigmoid>(count, x);
+    case Activation::silu:
+      return activate_line<T, Activation::silu>(count, x);
+    case Activation::gelu_tanh:
+      return activate_line<T, Activation::gelu_tanh>(count, x);
+    case Activation::gelu:
+      if constexpr (sizeof(T) == 4) return activate_line<T, Activation::gelu>(count, x);
+  }
+  return false;
+}
+
+template <class T>
+void line_scale(std::int64_t count, T alpha, T const* acc, T beta, T const* c, T* d) {
+  typedef T LooseElement __attribute__((aligned(1), may_alias));
+  auto const* const other = reinterpret_cast<LooseElement const*>(c);
+  auto* const to = reinterpret_cast<LooseElement*>(d);
+  if (beta == 0) {
+    std::int64_t i = 0;
+    for (; i + kLanes<T> <= count; i += kLanes<T>) loose(d + i) = alpha * loose(acc + i);
+    if (i < count) store_first(d + i, count - i, alpha * load_first(acc + i, count - i));
+  } else {
+#pragma GCC ivdep
+    for (std::int64_t i = 0; i < count; ++i) to[i] = sum(alpha * acc[i], beta, other[i]);
+  }
+}
+
+}  // namespace
+
+template <>
+LineKernel<float> line_kernel<float, kIsa>() {
+  return {kLanes<float>,     &line_multiply<float>,  &line_multiply_complex<float>, &line_multiply_rows<float>,
+          &line_copy<float>, &line_transpose<float>, &line_stream<float>,           &line_stream_end,
+          &line_add<float>,  &line_gather<float>,    &line_settle<float>,           &line_activate<float>,
+          &line_scale<float>};
+}
+
+template <>
+LineKernel<double> line_kernel<double, kIsa>() {
+  return {kLanes<double>,     &line_multiply<double>,  &line_multiply_complex<double>, &line_multiply_rows<double>,
+          &line_copy<double>, &line_transpose<double>, &line_stream<double>,           &line_stream_end,
+          &line_add<double>,  &line_gather<double>,    &line_settle<double>,           &line_activate<double>,
+          &line_scale<double>};
+}
+
+// Unsigned, so that sums wrap round instead of overflowing; the bits are those of int32.
+template <>
+LineKernel<std::uint32_t> line_kernel<std::uint32_t, kIsa>() {
+  return {kLanes<std::uint32_t>,
+          &line_multiply<std::uint32_t>,
+          nullptr,
+          &line_multiply_rows<std::uint32_t>,
+          &line_copy<std::uint32_t>,
+          &line_transpose<std::uint32_t>,
+          &line_stream<std::uint32_t>,
+          &line_stream_end,
+          &line_add<std::uint32_t>,
+          &line_gather<std::uint32_t>,
+          &line_settle<std::uint32_t>,
+          nullptr,
+          nullptr};
+}

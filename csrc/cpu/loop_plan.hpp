@@ -1,0 +1,84 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+
+#include "cpu/arithmetic.hpp"
+#include "problem/geometry.hpp"
+
+namespace cute_py::cpu {
+
+inline std::int64_t length(Mode const& mode, Role role) { return std::abs(mode.stride[role]); }
+
+// How the sums are gone through: what does not depend on arrays.
+struct LoopPlan {
+  Modes free;  // M, N and L; the first is that of the lines
+  bool in_lines = true;
+  std::int64_t elements = 0;  // of free
+  std::int64_t k = 0;
+  std::int64_t blocks = 0;  // of K
+};
+
+// What it costs an element that a line goes along this mode: loads and stores, and what a line costs.
+inline double cost_of_line(Geometry const& g, Mode const& mode) {
+  double cost = 40.0 / static_cast<double>(mode.extent);
+  for (int i = 0; i < kRoles; ++i) {
+    auto const role = static_cast<Role>(i);
+    if (g.has(role)) cost += length(mode, role) == 0 ? 0 : mode.stride[role] == 1 ? 1 : 6;
+  }
+  return cost;
+}
+
+inline LoopPlan make_plan(Geometry const& g, std::int64_t block_k) {
+  LoopPlan plan;
+  for (Modes const* group : {&g.m, &g.n, &g.l}) {
+    for (Mode const& mode : *group) plan.free.push_back(mode);
+  }
+  coalesce(plan.free);
+  plan.elements = plan.free.size();
+  plan.k = g.multiplies ? g.k.size() : 0;
+  plan.blocks = ceil_div(plan.k, block_k);
+
+  std::stable_sort(plan.free.begin(), plan.free.end(), [](Mode const& x, Mode const& y) {
+    auto const of = [](Mode const& mode) {
+      return mode.stride[Role::d] == 0 ? std::numeric_limits<std::int64_t>::max() : length(mode, Role::d);
+    };
+    return of(x) < of(y);
+  });
+  if (plan.k > 1) {
+    // Rows, if an element's neighbour is along k in the larger factor.
+    auto const size_of = [&](Role role) {
+      double size = 1;
+      Modes const* const both[] = {&plan.free, &g.k};
+      for (Modes const* modes : both) {
+        for (Mode const& mode : *modes) size *= mode.stride[role] == 0 ? 1 : static_cast<double>(mode.extent);
+      }
+      return size;
+    };
+    Role const larger = size_of(Role::a) >= size_of(Role::b) ? Role::a : Role::b;
+    auto nearest = std::numeric_limits<std::int64_t>::max();
+    int line = -1;
+    for (int i = 0; i < plan.free.rank(); ++i) {
+      if (length(plan.free[i], larger) == 0 || length(plan.free[i], larger) >= nearest) continue;
+      nearest = length(plan.free[i], larger);
+      line = i;
+    }
+    constexpr std::int64_t kShortLine = 8;
+    plan.in_lines = line >= 0 && plan.free[line].extent >= kShortLine;
+    for (Mode const& mode : g.k) {
+      if (length(mode, larger) != 0 && length(mode, larger) < nearest) plan.in_lines = false;
+    }
+    if (plan.in_lines) std::rotate(plan.free.begin(), plan.free.begin() + line, plan.free.begin() + line + 1);
+  } else if (plan.free.rank() > 1) {
+    auto const cheapest = std::min_element(plan.free.begin(), plan.free.end(), [&](Mode const& x, Mode const& y) {
+      return cost_of_line(g, x) < cost_of_line(g, y);
+    });
+    std::rotate(plan.free.begin(), cheapest, cheapest + 1);
+  }
+  if (plan.free.rank() == 0) plan.free.push_back(Mode{1, {}, false, false});
+  return plan;
+}
+
+}  // namespace cute_py::cpu

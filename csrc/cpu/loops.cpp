@@ -1,0 +1,482 @@
+// D(f) = epilogue(alpha * sum_k A(f,k) * B(f,k) + beta * C(f)) on the host, f counting all of M, N and L
+//
+// Products in which no factor is used often enough to be packed: of elements, of rows and of matrices with vectors.
+// Either a line of f is next to one another in memory, and the sums of a line are made at a time; or rows along k are,
+// and as many of them as a vector has lanes are transposed on their way. If there are few f, blocks of K take the place
+// of rows.
+//
+// Requires:  any extents, any modes, any strides, every type that fits the compute type
+// Numerics:  those of the engine, bit by bit
+// Memory:    up to 1 MB per thread, and sums of blocks of K, up to 8 MB
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "base/parallel.hpp"
+#include "cpu/arithmetic.hpp"
+#include "cpu/block_sums.hpp"
+#include "cpu/finish.hpp"
+#include "cpu/launch.hpp"
+#include "cpu/line_kernel.hpp"
+#include "cpu/loop_plan.hpp"
+#include "problem/entry.hpp"
+
+namespace cute_py::cpu {
+
+extern Rules const loop_rules;
+
+namespace {
+
+constexpr std::int64_t kLine = 1024;          // sums that stay in a first-level cache
+constexpr std::int64_t kLineConverted = 256;  // whose factors have to be brought to the type that is computed in
+constexpr std::int64_t kStepsAtOnce = 16;     // columns that are read side by side
+constexpr std::int64_t kStepsOfRows = 64;     // that are transposed at a time
+constexpr std::int64_t kRows = 512;           // whose places are found at a time
+constexpr int kRowsAtOnce = kMostLanes;
+constexpr std::int64_t kSumsOfBlocks = 1 << 20;
+
+// Multiply-adds that a thread is worth starting for, and that take a moment which nobody notices.
+constexpr std::int64_t kWorkPerThread = 1 << 18;
+
+// Calls visit(offset in A, offset in B, steps) for the runs of k in [first, first + count) whose steps are equal.
+template <class Visit>
+void for_runs(Modes const& k, std::int64_t first, std::int64_t count, Visit const& visit) {
+  if (k.rank() == 0) {
+    visit(std::int64_t{0}, std::int64_t{0}, count);
+    return;
+  }
+  while (count > 0) {
+    auto const steps = std::min(count, k[0].extent - first % k[0].extent);
+    visit(offset_of(k, Role::a, first), offset_of(k, Role::b, first), steps);
+    first += steps;
+    count -= steps;
+  }
+}
+
+template <Compute compute>
+class Loops {
+  using Scalar = typename Arithmetic<compute>::Scalar;
+  using Accumulator = typename Arithmetic<compute>::Accumulator;
+  using Sum = SumOf<Scalar>;
+  static constexpr bool kComplex = numeric::kIsComplex<Accumulator>;
+  static constexpr int kParts = cpu::kParts<compute>;
+  static constexpr std::int64_t kBlock = block_of_k(compute);
+
+ public:
+  Loops(LineKernel<Scalar> const& kernel, Geometry const& g, LoopPlan const& plan, Arguments const& x,
+        Execution const& execution)
+      : kernel_(kernel),
+        g_(g),
+        plan_(plan),
+        execution_(execution),
+        a_{x.data[Role::a], g, Role::a, plan.free},
+        b_{x.data[Role::b], g, Role::b, plan.free},
+        finish_(g, x, kernel) {}
+
+  void run() const {
+    Mode const& line = plan_.free[0];
+    bool const converts = plan_.in_lines && (!a_.is_ready_along(line) || !b_.is_ready_along(line));
+    auto const extent = plan_.in_lines ? line.extent : plan_.elements;
+    auto const lines = plan_.elements / extent;
+    double const work = static_cast<double>(plan_.elements) * static_cast<double>(std::max<std::int64_t>(plan_.k, 1));
+    auto const threads = static_cast<std::int64_t>(std::clamp(
+        work / static_cast<double>(kWorkPerThread), 1.0, static_cast<double>(std::max(execution_.host_threads, 1))));
+    auto const most = plan_.in_lines ? converts ? kLineConverted : kLine : kRows;
+    // Parts of a line, shorter if threads would have nothing to do otherwise.
+    constexpr std::int64_t kVector = 64;
+    auto const wanted = lines >= threads ? most : round_up(ceil_div(extent, ceil_div(2 * threads, lines)), kVector);
+    auto const part = std::max<std::int64_t>(std::min({most, wanted, extent}), 1);
+    auto const parts = ceil_div(extent, part);
+    if (threads > 1 && parts * lines < 2 * threads && plan_.blocks >= 2 * kRowsAtOnce * threads) {
+      for (std::int64_t i = 0; i < parts * lines; ++i) sum_by_blocks(place(i, part, parts), threads);
+      return;
+    }
+    auto const chunk = std::max<std::int64_t>(
+        1, std::min(parts * lines / (8 * threads), kWorkPerThread / (part * std::max<std::int64_t>(plan_.k, 1))));
+    parallel_for(static_cast<int>(threads), ceil_div(parts * lines, chunk), [&](std::int64_t i) {
+      execution_.check_interrupt();
+      Scratch scratch;
+      for (auto p = i * chunk; p < std::min((i + 1) * chunk, parts * lines); ++p) sum(place(p, part, parts), scratch);
+    });
+  }
+
+ private:
+  // One of the factors.
+  struct Factor {
+    Factor(void const* data_, Geometry const& g, Role role_, Modes const& free)
+        : data(data_),
+          role(role_),
+          type(g.type[role_]),
+          is_own_type(g.multiplies && type == numeric::kDTypeOf<Accumulator>),
+          conjugate(role_ == Role::a ? g.conj_a : g.conj_b) {
+      for (Mode const& mode : free) varies = varies || mode.stride[role] != 0;
+    }
+
+    // Can a line along this mode be read where it lies?
+    bool is_ready_along(Mode const& mode) const {
+      return mode.stride[role] == 0 || (is_own_type && mode.stride[role] == 1);
+    }
+
+    Scalar const* at(std::int64_t offset) const { return static_cast<Scalar const*>(data) + kParts * offset; }
+
+    void const* data;
+    Role role;
+    DType type;
+    bool is_own_type;
+    bool conjugate;
+    bool varies = false;
+  };
+
+  // Elements of free, one after the other: `count` from `first` on.
+  struct Place {
+    std::int64_t first;
+    std::int64_t count;
+  };
+
+  struct Scratch {
+    alignas(64) Scalar a[kParts * kStepsAtOnce * kLineConverted];
+    alignas(64) Scalar b[kParts * kStepsAtOnce * kLineConverted];
+    alignas(64) Scalar acc[kParts * kLine];
+    alignas(64) Scalar group[kParts * kLine];
+    alignas(64) Sum sums[kParts * kLine];
+    alignas(64) Sum lost[kParts * kLine];
+    std::int64_t rows_a[kRows];
+    std::int64_t rows_b[kRows];
+  };
+  static_assert(kStepsOfRows * kRowsAtOnce <= kStepsAtOnce * kLineConverted);
+
+  Place place(std::int64_t index, std::int64_t part, std::int64_t parts) const {
+    auto const extent = plan_.in_lines ? plan_.free[0].extent : plan_.elements;
+    auto const first = index % parts * part;
+    return {index / parts * extent + first, std::min(part, extent - first)};
+  }
+
+  // All of K for the elements of a place.
+  void sum(Place const& place, Scratch& s) const {
+    find_rows(place, s);
+    auto const count = kParts * place.count;
+    BlockSums<Scalar> const all{kernel_, count, s.group, s.sums, s.lost};
+    Scalar* acc = s.acc;
+    if (plan_.blocks == 0) std::fill_n(acc, count, Scalar(0));
+    // As many blocks at a time as there is room for; they can take the place of rows.
+    auto const at_once = std::max<std::int64_t>(kLine / place.count, 1);
+    for (std::int64_t first = 0; first < plan_.blocks; first += at_once) {
+      auto const blocks = std::min(at_once, plan_.blocks - first);
+      if (first > 0) execution_.check_interrupt();
+      sum_blocks(place, first, blocks, s.acc, s);
+      for (std::int64_t i = 0; i < blocks; ++i) {
+        acc = s.acc + i * count;
+        all.add(first + i, first + i + 1 == plan_.blocks, acc);
+      }
+    }
+    finish(place, acc);
+  }
+
+  // The same by several threads, each with some blocks of K; or by one, with blocks in the place of rows.
+  void sum_by_blocks(Place const& place, std::int64_t threads) const {
+    auto const count = kParts * place.count;
+    Scratch scratch;
+    BlockSums<Scalar> const all{kernel_, count, scratch.group, scratch.sums, scratch.lost};
+    auto const at_once = std::min(plan_.blocks, std::max<std::int64_t>(kSumsOfBlocks / count, 1));
+    AlignedBuffer<Scalar> sums(at_once * count);
+    Scalar* acc = sums.data;
+    for (std::int64_t first = 0; first < plan_.blocks; first += at_once) {
+      auto const blocks = std::min(at_once, plan_.blocks - first);
+      auto const chunk = round_up(ceil_div(blocks, 8 * threads), kRowsAtOnce);
+      parallel_for(static_cast<int>(threads), ceil_div(blocks, chunk), [&](std::int64_t i) {
+        execution_.check_interrupt();
+        Scratch s;
+        find_rows(place, s);
+        sum_blocks(place, first + i * chunk, std::min(chunk, blocks - i * chunk), sums.data + i * chunk * count, s);
+      });
+      for (std::int64_t i = 0; i < blocks; ++i) {
+        acc = sums.data + i * count;
+        all.add(first + i, first + i + 1 == plan_.blocks, acc);
+      }
+    }
+    finish(place, acc);
+  }
+
+  void find_rows(Place const& place, Scratch& s) const {
+    if (plan_.in_lines || plan_.k == 0) return;
+    fill_offsets(plan_.free, Role::a, place.first, place.count, s.rows_a);
+    fill_offsets(plan_.free, Role::b, place.first, place.count, s.rows_b);
+  }
+
+  // acc(element,block): the sums of some blocks of K.
+  void sum_blocks(Place const& place, std::int64_t first, std::int64_t blocks, Scalar* acc, Scratch& s) const {
+    auto const count = place.count;
+    auto const steps_of = [&](std::int64_t block) { return std::min(kBlock, plan_.k - block * kBlock); };
+    if (plan_.in_lines) {
+      for (std::int64_t i = 0; i < blocks; ++i) {
+        sum_line(place, (first + i) * kBlock, steps_of(first + i), acc + i * kParts * count, s);
+      }
+      return;
+    }
+    if (blocks > 1 && count < kRowsAtOnce && g_.k.rank() <= 1) {
+      // Lanes are blocks, but for the last, which may be shorter.
+      auto const whole = steps_of(first + blocks - 1) == kBlock ? blocks : blocks - 1;
+      std::int64_t offsets_a[kRowsAtOnce];
+      std::int64_t offsets_b[kRowsAtOnce];
+      for (std::int64_t f = 0; f < count; ++f) {
+        for (std::int64_t i = 0; i < whole; i += kRowsAtOnce) {
+          auto const lanes = std::min<std::int64_t>(kRowsAtOnce, whole - i);
+          for (std::int64_t lane = 0; lane < lanes; ++lane) {
+            auto const k = (first + i + lane) * kBlock;
+            offsets_a[lane] = s.rows_a[f] + offset_of(g_.k, Role::a, k);
+            offsets_b[lane] = s.rows_b[f] + offset_of(g_.k, Role::b, k);
+          }
+          alignas(64) Scalar sums[kParts * kRowsAtOnce];
+          sum_rows(offsets_a, offsets_b, lanes, 0, kBlock, true, sums, s);
+          for (std::int64_t lane = 0; lane < kParts * lanes; ++lane) {
+            acc[((i + lane / kParts) * count + f) * kParts + lane % kParts] = sums[lane];
+          }
+        }
+      }
+      first += whole;
+      acc += whole * kParts * count;
+      blocks -= whole;
+    }
+    for (std::int64_t i = 0; i < blocks; ++i) {
+      for (std::int64_t f = 0; f < count; f += kRowsAtOnce) {
+        auto const lanes = std::min<std::int64_t>(kRowsAtOnce, count - f);
+        alignas(64) Scalar sums[kParts * kRowsAtOnce];
+        sum_rows(s.rows_a + f, s.rows_b + f, lanes, (first + i) * kBlock, steps_of(first + i), false, sums, s);
+        std::copy_n(sums, kParts * lanes, acc + kParts * (i * count + f));
+      }
+    }
+  }
+
+  void multiply(std::int64_t count, std::int64_t steps, LineFactor<Scalar> const& a, LineFactor<Scalar> const& b,
+                Scalar* acc, bool is_first) const {
+    if constexpr (kComplex) {
+      kernel_.multiply_complex(count, steps, a, a_.conjugate, b, b_.conjugate, acc, is_first);
+    } else {
+      kernel_.multiply(count, steps, a, b, acc, is_first);
+    }
+  }
+
+  // The sums of the elements of a part of a line over some steps of k.
+  void sum_line(Place const& place, std::int64_t k, std::int64_t count_k, Scalar* acc, Scratch& s) const {
+    Mode const& line = plan_.free[0];
+    auto const start_a = offset_of(plan_.free, Role::a, place.first);
+    auto const start_b = offset_of(plan_.free, Role::b, place.first);
+    auto const step = [&](Role role) { return g_.k.rank() == 0 ? 0 : g_.k[0].stride[role]; };
+    bool is_first = true;
+    for_runs(g_.k, k, count_k, [&](std::int64_t at_a, std::int64_t at_b, std::int64_t run) {
+      for (std::int64_t p = 0; p < run; p += kStepsAtOnce) {
+        auto const steps = std::min(kStepsAtOnce, run - p);
+        auto const a = line_of(a_, line, start_a + at_a + p * step(Role::a), step(Role::a), place.count, steps, s.a);
+        auto const b = line_of(b_, line, start_b + at_b + p * step(Role::b), step(Role::b), place.count, steps, s.b);
+        multiply(place.count, steps, a, b, acc, is_first);
+        is_first = false;
+      }
+    });
+  }
+
+  // Elements of a factor along a line, for some steps of k: where they lie, or in `buffer`.
+  LineFactor<Scalar> line_of(Factor const& x, Mode const& line, std::int64_t offset, std::int64_t step,
+                             std::int64_t count, std::int64_t steps, Scalar* buffer) const {
+    auto const stride = line.stride[x.role];
+    if (x.is_own_type && (stride == 0 || stride == 1)) return {x.at(offset), stride == 1, step};
+    auto const width = stride == 0 ? 1 : count;
+    for (std::int64_t p = 0; p < steps; ++p) load(x, {offset + p * step, stride}, width, buffer + kParts * p * width);
+    return {buffer, stride != 0, width};
+  }
+
+  void load(Factor const& x, Line const& line, std::int64_t count, Scalar* to) const {
+    if constexpr (std::is_same_v<Scalar, std::uint32_t>) {
+      load_line<std::int32_t, factor_types(compute)>(x.data, x.type, line, count, reinterpret_cast<std::int32_t*>(to));
+    } else {
+      load_line<Accumulator, factor_types(compute)>(x.data, x.type, line, count, reinterpret_cast<Accumulator*>(to));
+    }
+  }
+
+  // The sums of up to kRowsAtOnce rows over some steps of k. `differ`: their parts of k do.
+  void sum_rows(std::int64_t const* rows_a, std::int64_t const* rows_b, std::int64_t lanes, std::int64_t k,
+                std::int64_t count_k, bool differ, Scalar* acc, Scratch& s) const {
+    auto const width = round_up(lanes, kernel_.lanes);
+    auto const step_a = g_.k.rank() == 0 ? 0 : g_.k[0].stride[Role::a];
+    auto const step_b = g_.k.rank() == 0 ? 0 : g_.k[0].stride[Role::b];
+    bool const in_place = in_rows(a_, differ) || in_rows(b_, differ);
+    bool is_first = true;
+    auto const run_of = [&](std::int64_t at_a, std::int64_t at_b, std::int64_t run) {
+      if (in_place && multiply_in_place(rows_a, rows_b, lanes, at_a, at_b, run, differ, acc, is_first)) {
+        is_first = false;
+        return;
+      }
+      for (std::int64_t p = 0; p < run; p += kStepsOfRows) {
+        auto const steps = std::min(kStepsOfRows, run - p);
+        auto const a = rows_of(a_, rows_a, lanes, width, at_a + p * step_a, step_a, steps, differ, s.a);
+        auto const b = rows_of(b_, rows_b, lanes, width, at_b + p * step_b, step_b, steps, differ, s.b);
+        multiply(a.varies || b.varies ? width : 1, steps, a, b, acc, is_first);
+        is_first = false;
+      }
+    };
+    if (differ) {
+      run_of(0, 0, count_k);
+    } else {
+      for_runs(g_.k, k, count_k, run_of);
+    }
+    if (lanes > 1 && !varies_in_rows(a_, differ) && !varies_in_rows(b_, differ)) {
+      for (std::int64_t lane = 1; lane < lanes; ++lane) std::copy_n(acc, kParts, acc + kParts * lane);
+    }
+  }
+
+  // Do lanes read rows of this factor, next to one another along k, where they lie?
+  bool in_rows(Factor const& x, bool differ) const {
+    return !kComplex && x.is_own_type && varies_in_rows(x, differ) && g_.k.rank() > 0 && g_.k[0].stride[x.role] == 1;
+  }
+
+  // The other factor lies so, too, or is the same for all rows and can be read where it lies.
+  bool multiply_in_place(std::int64_t const* rows_a, std::int64_t const* rows_b, std::int64_t lanes, std::int64_t at_a,
+                         std::int64_t at_b, std::int64_t steps, bool differ, Scalar* acc, bool is_first) const {
+    if constexpr (kComplex) {
+      return false;
+    } else {
+      bool const a_in_rows = in_rows(a_, differ);
+      Factor const& x = a_in_rows ? a_ : b_;
+      Factor const& y = a_in_rows ? b_ : a_;
+      auto const* const rows_x = a_in_rows ? rows_a : rows_b;
+      auto const* const rows_y = a_in_rows ? rows_b : rows_a;
+      auto const at_x = a_in_rows ? at_a : at_b;
+      auto const at_y = a_in_rows ? at_b : at_a;
+      bool const y_varies = varies_in_rows(y, differ);
+      if (y_varies ? !in_rows(y, differ) : !y.is_own_type) return false;
+      LineFactor<Scalar> const shared{y.at(rows_y[0] + at_y), false, g_.k[0].stride[y.role]};
+      Scalar const* starts_x[kMostLanes];
+      Scalar const* starts_y[kMostLanes];
+      for (std::int64_t first = 0; first < lanes; first += kernel_.lanes) {
+        for (int i = 0; i < kernel_.lanes; ++i) {
+          auto const lane = std::min(first + i, lanes - 1);
+          starts_x[i] = x.at(rows_x[lane] + at_x);
+          starts_y[i] = y.at(rows_y[lane] + at_y);
+        }
+        kernel_.multiply_rows(steps, starts_x, y_varies ? starts_y : nullptr, shared, acc + first, is_first);
+      }
+      return true;
+    }
+  }
+
+  bool varies_in_rows(Factor const& x, bool differ) const {
+    return differ ? g_.k.rank() > 0 && g_.k[0].stride[x.role] != 0 : x.varies;
+  }
+
+  // Steps of k of some rows, as (step,lane), where each step of all lanes is a line.
+  LineFactor<Scalar> rows_of(Factor const& x, std::int64_t const* rows, std::int64_t lanes, std::int64_t width,
+                             std::int64_t offset, std::int64_t step, std::int64_t steps, bool differ,
+                             Scalar* buffer) const {
+    if (!varies_in_rows(x, differ)) {
+      if (x.is_own_type) return {x.at(rows[0] + offset), false, step};
+      load(x, {rows[0] + offset, step}, steps, buffer);
+      return {buffer, false, 1};
+    }
+    if constexpr (!kComplex) {
+      if (x.is_own_type && step == 1) {
+        Scalar const* starts[kRowsAtOnce];
+        for (std::int64_t lane = 0; lane < width; ++lane) {
+          starts[lane] = x.at(rows[std::min(lane, lanes - 1)] + offset);
+        }
+        for (std::int64_t lane = 0; lane < width; lane += kernel_.lanes) {
+          kernel_.transpose(starts + lane, steps, buffer + lane, width);
+        }
+        return {buffer, true, width};
+      }
+    }
+    Scalar row[kParts * kStepsOfRows];
+    for (std::int64_t lane = 0; lane < width; ++lane) {
+      if (lane < lanes) load(x, {rows[lane] + offset, step}, steps, row);
+      for (std::int64_t p = 0; p < steps; ++p) {
+        std::copy_n(row + kParts * p, kParts, buffer + kParts * (p * width + lane));
+      }
+    }
+    return {buffer, true, width};
+  }
+
+  // Runs of elements that lie equally far apart in all arrays.
+  void finish(Place const& place, Scalar const* acc) const {
+    Mode const& line = plan_.free[0];
+    for (std::int64_t i = 0; i < place.count;) {
+      auto const index = place.first + i;
+      auto const count = std::min(place.count - i, line.extent - index % line.extent);
+      PerRole<Line> lines;
+      for (int r = 0; r < kRoles; ++r) {
+        auto const role = static_cast<Role>(r);
+        if (g_.has(role)) lines[role] = {offset_of(plan_.free, role, index), line.stride[role]};
+      }
+      finish_(reinterpret_cast<Accumulator const*>(acc + kParts * i), count, lines);
+      i += count;
+    }
+  }
+
+  LineKernel<Scalar> const& kernel_;
+  Geometry const& g_;
+  LoopPlan const& plan_;
+  Execution const& execution_;
+  Factor const a_;
+  Factor const b_;
+  Finish<compute> const finish_;
+};
+
+template <Compute compute>
+class LoopLaunch final : public Launch {
+  using Scalar = typename Arithmetic<compute>::Scalar;
+
+ public:
+  LoopLaunch(LineKernel<Scalar> const& kernel, Geometry const& geometry)
+      : kernel_(kernel), geometry_(geometry), plan_(make_plan(geometry, block_of_k(compute))) {}
+
+  int run(Arguments const& arguments, Execution const& execution) const override {
+    if (!geometry_.is_empty()) Loops<compute>(kernel_, geometry_, plan_, arguments, execution).run();
+    return 0;
+  }
+
+ private:
+  LineKernel<Scalar> const kernel_;
+  Geometry const geometry_;
+  LoopPlan const plan_;
+};
+
+template <Compute compute, Isa isa>
+std::unique_ptr<Launch> prepare(char const*, Geometry const& geometry, Cut const&) {
+  return std::make_unique<LoopLaunch<compute>>(line_kernel<typename Arithmetic<compute>::Scalar, isa>(), geometry);
+}
+
+template <Isa isa, Compute compute>
+void add(std::vector<Entry>& entries) {
+  static std::string const name = std::string("cpu_loops_") + name_of(isa) + "_" + letters_of(compute);
+  Traits traits = host_traits(name.c_str(), "cpu_loops", compute);
+  traits.factors = factor_types(compute);
+  traits.results = result_types(compute);
+  traits.conjugates = true;
+  traits.isa = isa;
+  entries.push_back({traits, &loop_rules, &prepare<compute, isa>, nullptr, nullptr});
+}
+
+template <Isa isa>
+void add_each(std::vector<Entry>& entries) {
+  add<isa, Compute::f32>(entries);
+  add<isa, Compute::f64>(entries);
+  add<isa, Compute::c64>(entries);
+  add<isa, Compute::c128>(entries);
+  add<isa, Compute::i32>(entries);
+}
+
+}  // namespace
+
+void add_loops(std::vector<Entry>& entries) {
+  add_each<Isa::baseline>(entries);
+#ifdef __x86_64__
+  add_each<Isa::avx2>(entries);
+  add_each<Isa::avx512>(entries);
+#endif
+}
+
+}  // namespace cute_py::cpu
