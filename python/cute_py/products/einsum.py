@@ -46,6 +46,10 @@ class _Step(NamedTuple):
     product: Any
     labels: str
     is_of_halves: bool
+    copy: Any = None
+    """The same as a copy, if it only orders the modes of one operand anew."""
+    kept: str = ""
+    """The indices of the result, of an operand that is not summed."""
 
 
 class _Pairs:
@@ -75,6 +79,11 @@ class _Pairs:
                 self._last = {**options, "out_dtype": half}
             self._inner = {name: x for name, x in options.items() if name not in ("epilogue", "out_dtype")}
             self._widened = {**self._inner, "out_dtype": "float32"} if in_float32 else self._inner
+
+    def only_moves(self, alpha: Any) -> bool:
+        """Is the result made of elements of the one operand, as they are?"""
+        is_itself = len(self.steps) == 1 and self.steps[0].second is None
+        return is_itself and bool(self.steps[0].kept) and not self._last and type(alpha) in (int, float) and alpha == 1
 
     def options_of(self, step: _Step) -> dict[str, Any]:
         """Return the options of a step: those of the caller are the last one's."""
@@ -118,8 +127,23 @@ class Einsum:
         **options: Unpack[EinsumOptions],
     ) -> Any:
         """Compute it."""
+        if not options and 2 <= len(operands) <= 3 and type(operands[0]) is str and _are_plain(operands[1:]):
+            product, move = _single_product(operands[0], *[array.ndim for array in operands[1:]])
+            moved = _moved(operands[1], move, out) if move is not None and type(alpha) is float and alpha == 1 else None
+            if moved is not None:
+                return moved
+            if move is None:
+                second = operands[2] if len(operands) == 3 else _one(operands[1].dtype)
+                try:
+                    return as_number(product(operands[1], second, alpha=alpha, out=out), out)
+                except CuteError as error:
+                    raise error if len(operands) == 3 else _without_the_one(error) from None
         pairs = _Pairs(operands, optimize, dict(options))
         values = pairs.arrays
+        if pairs.only_moves(alpha):
+            moved = _moved(values[0], pairs.steps[0], out)
+            if moved is not None:
+                return moved
         for step in pairs.steps[:-1]:
             x, y = pairs.operands_of(step, values)
             values.append(step.product(x, y, **pairs.options_of(step)))
@@ -155,6 +179,12 @@ class Einsum:
     ) -> EinsumExplanation:
         """Say in what pairs the call would be computed, and of each what `contract.explain` says."""
         pairs = _Pairs(operands, optimize, dict(options))
+        if pairs.only_moves(alpha):
+            x, step = pairs.arrays[0], pairs.steps[0]
+            if out is None and _view(x, step) is not None:
+                return EinsumExplanation((), (step.labels,))
+            if _can_copy(x, step, out):
+                return EinsumExplanation((step.copy.explain(x, out=out),), (step.labels,))
         return EinsumExplanation(tuple(pairs.read("explain", out, alpha)), tuple(step.labels for step in pairs.steps))
 
     def __repr__(self) -> str:
@@ -174,7 +204,7 @@ class EinsumExplanation:
     Attributes
     ----------
     pairs
-        The explanation of each product, in order.
+        The explanation of each product, in order; none of a view, for which nothing is computed.
     subscripts
         Of each product.
     """
@@ -188,6 +218,8 @@ class EinsumExplanation:
         return sum(pair.flops for pair in self.pairs)
 
     def __str__(self) -> str:
+        if not self.pairs:
+            return f"einsum({self.subscripts[0]!r}): a view of its operand, nothing is computed"
         parts = []
         for number, (subscripts, pair) in enumerate(zip(self.subscripts, self.pairs, strict=True), 1):
             parts.append(
@@ -251,6 +283,9 @@ options
     Of `contract`: `alpha`, `device`, `compute`, `out_dtype`, ...; `alpha`, `epilogue` and `out_dtype` apply to the last
     pair.
 
+Without a sum and with no options, one operand gives a view of itself, as in NumPy: ``einsum("ij->ji", A)`` shares A's memory, and
+``einsum("ii->i", A)`` is its diagonal. With `out` it is a copy, bit by bit. A plan always makes a result of its own.
+
 Intermediate results are as wide as what is summed in: float32 for float16 and bfloat16. int8 takes two operands, since its sums
 are int32, which is no type of a factor. A new result without modes is a NumPy scalar where the operands are NumPy's.
 
@@ -263,6 +298,70 @@ array([[6., 6., 6.],
 einsum.__signature__ = written_out(Einsum.__call__, EinsumOptions)  # type: ignore[attr-defined]
 
 
+def _are_plain(arrays: tuple[Any, ...]) -> bool:
+    """Are these NumPy's arrays of types whose products are of that type? Most are, and need no more thought."""
+    return all(type(array) is np.ndarray and array.dtype.char in "fdFD" for array in arrays)
+
+
+@lru_cache(maxsize=1024)
+def _single_product(subscripts: str, *ranks: int) -> tuple[Any, _Step | None]:
+    """Return the product of one operand with a one, or of two; and the step if it only moves elements."""
+    labels, result = _subscripts.parse("einsum", subscripts, ranks)
+    step = _step_of(f"einsum({subscripts!r})", 0, labels[0], None if len(labels) == 1 else 1, labels[-1], result, False)
+    return step.product, step if step.kept else None
+
+
+def _step_of(name: str, x: int, of_x: str, y: int | None, of_y: str, kept: str, is_of_halves: bool) -> _Step:
+    """Return the product of two operands, or of one with a one; their numbers and indices, and those of the result."""
+    text = of_x + (f",{of_y}" if y is not None else "") + "->" + kept
+    product = _core.make_product(name, labels=(of_x, "" if y is None else of_y, kept))
+    if y is not None or set(kept) != set(of_x):
+        return _Step(x, y, product, text, is_of_halves)
+    copy = _core.make_product(name, labels=(of_x, "", kept), copies=True) if len(kept) == len(of_x) else None
+    return _Step(x, y, product, text, is_of_halves, copy, kept)
+
+
+def _can_copy(x: Any, step: _Step, out: Any) -> bool:
+    dtype = getattr(out, "dtype", None)
+    is_conjugated = getattr(x, "is_conj", None)
+    return step.copy is not None and dtype is not None and dtype == x.dtype and not (is_conjugated and is_conjugated())
+
+
+def _moved(x: Any, step: _Step, out: Any) -> Any:
+    """Return a view of `x`, or `out` with its elements; nothing if that takes a product."""
+    if out is None:
+        return _view(x, step)
+    return step.copy(x, out=out) if _can_copy(x, step, out) else None
+
+
+def _view(x: Any, step: _Step) -> Any:
+    """Return the modes of `x` in the order of the result, and its diagonals, or nothing if its library has no such views."""
+    of = step.labels.partition("->")[0]
+    if len(set(of)) == len(of):
+        order = [of.index(letter) for letter in step.kept]
+        if type(x) is np.ndarray:
+            return x.transpose(order)
+        if hasattr(x, "permute"):  # PyTorch's
+            return x.permute(order)
+        return x.transpose(order) if hasattr(x, "transpose") else None
+    extents: dict[str, int] = {}
+    if any(extents.setdefault(letter, extent) != extent for letter, extent in zip(of, x.shape, strict=True)):
+        return None
+    if type(x) is np.ndarray:
+        return np.einsum(x, [of.index(letter) for letter in of], [of.index(letter) for letter in step.kept])
+    if not hasattr(x, "diagonal"):
+        return None
+    letters = of
+    while len(set(letters)) < len(letters):
+        letter = next(letter for letter in letters if letters.count(letter) > 1)
+        first = letters.index(letter)
+        second = letters.index(letter, first + 1)
+        x = x.diagonal(0, first, second)
+        letters = letters[:first] + letters[first + 1 : second] + letters[second + 1 :] + letter
+    order = [letters.index(letter) for letter in step.kept]
+    return x.permute(order) if hasattr(x, "permute") else x.transpose(order)
+
+
 def _one_beside(x: Any, step: _Step) -> Any:
     """Return the number one as an array of no modes, of the library and the type of `x`, beside it."""
     if hasattr(x, "new_ones"):  # PyTorch's
@@ -273,7 +372,17 @@ def _one_beside(x: Any, step: _Step) -> Any:
         letters = step.labels.partition("->")[0]
         itself = _core.make_product("einsum", labels=(letters, letters, ""))
         dtype = numpy_type(itself.explain(x, x).operands[0].split()[1])
+    if type(x) is np.ndarray:
+        return _one(dtype)
     return number_like(x, 1, dtype)
+
+
+@lru_cache(maxsize=64)
+def _one(dtype: Any) -> Any:
+    """Return the number one for all of NumPy's operands of a type. Nobody writes to it."""
+    one = np.ones((), dtype)
+    one.flags.writeable = False
+    return one
 
 
 def _without_the_one(error: CuteError) -> CuteError:
@@ -368,9 +477,7 @@ def _steps(
             y, of_y = chosen.pop(0) if chosen else (None, "")
             needed = "".join(of for _, of in [*chosen, *left]) + result
             kept = result if not (left or chosen) else _kept(of_x + of_y, needed)
-            made_by = _core.make_product(name, labels=(of_x, of_y, kept))
-            text = of_x + (f",{of_y}" if y is not None else "") + "->" + kept
-            steps.append(_Step(x, y, made_by, text, {x, x if y is None else y} <= halves))
+            steps.append(_step_of(name, x, of_x, y, of_y, kept, {x, x if y is None else y} <= halves))
             if chosen:
                 chosen.insert(0, (made, kept))
             else:

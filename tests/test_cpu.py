@@ -1,0 +1,214 @@
+"""The kernels of the CPU: one order of adds for all of them, whatever runs them; copies past the caches; views."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import cute_py
+from cute_py.testing import strided_array
+
+KERNELS = ("cpu", "cpu_loops", "cpu_small")
+
+
+@pytest.fixture
+def threads() -> object:
+    before = cute_py.get_num_threads()
+    yield cute_py.set_num_threads
+    cute_py.set_num_threads(before)
+
+
+def numbers(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> np.ndarray:
+    array = rng.standard_normal(shape)
+    return (array + 1j * rng.standard_normal(shape)).astype(dtype) if dtype.startswith("c") else array.astype(dtype)
+
+
+def any_layout(rng: np.random.Generator, array: np.ndarray) -> np.ndarray:
+    """The same numbers in another order of memory, with gaps or backwards."""
+    order = rng.permutation(array.ndim)
+    steps = rng.choice([1, 1, 1, 2, -1], size=array.ndim)
+    room = np.zeros([abs(step) * array.shape[i] for i, step in zip(order, steps, strict=True)], array.dtype)
+    view = room[tuple(slice(None, None, step) for step in steps)].transpose(np.argsort(order))
+    view[...] = array
+    return view
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("seed", range(12))
+def test_all_kernels_give_the_same_bits(seed: int, dtype: str, threads) -> None:
+    """Small, large and strange products: what computes them does not show, nor how many threads do."""
+    rng = np.random.default_rng(seed)
+    extents = {letter: int(2 ** rng.uniform(0, 6)) for letter in "mnlab"}
+    extents["k"] = int(2 ** rng.uniform(0, 14)) if seed % 3 else 7000
+    subscripts = ["mk,nk->mn", "lmk,lnk->lmn", "mk,k->m", "k,k->", "mak,nk->nma", "mkb,kbn->mn"][seed % 6]
+    left, right = subscripts.split("->")[0].split(",")
+    A, B = (any_layout(rng, numbers(rng, tuple(extents[i] for i in part), dtype)) for part in (left, right))
+    results = {}
+    for kernel in ("auto", *KERNELS):
+        for count in (1, 2, 3, 7):
+            threads(count)
+            try:
+                results[kernel, count] = cute_py.contract(subscripts, A, B, kernel=kernel)
+            except cute_py.UnsupportedProblemError:
+                assert kernel == "cpu_small"
+    # Which factor is called A decides in what order the modes of K are added: that is the choice of the first one.
+    assert len(results) >= 12
+    expected = np.einsum(subscripts, A.astype(complex), B.astype(complex))
+    for kernel in ("auto", *KERNELS):
+        same = [result for (name, _), result in results.items() if name == kernel]
+        for result in same:
+            np.testing.assert_array_equal(result, same[0])
+            scale = np.abs(expected).max() + 1
+            assert np.abs(result - expected).max() / scale < (1e-4 if dtype in ("float32", "complex64") else 1e-12)
+    if dtype.startswith("f") and subscripts != "mkb,kbn->mn":
+        np.testing.assert_array_equal(results["cpu_loops", 1], results["cpu", 1])
+        if ("cpu_small", 1) in results:
+            np.testing.assert_array_equal(results["cpu_small", 1], results["cpu", 1])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("k", [1, 15, 16, 17, 383, 384, 385, 767, 384 * 16, 384 * 16 + 1, 384 * 33 + 5])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_blocks_and_groups_of_k(kernel: str, k: int, dtype: str) -> None:
+    """At every place where K is cut, for one element, a few and more than a register tile, and with C in place of D."""
+    rng = np.random.default_rng(k)
+    for m, n in ((1, 1), (3, 2), (37, 19)):
+        A, B = numbers(rng, (m, k), dtype), numbers(rng, (n, k), dtype)
+        C = numbers(rng, (m, n), dtype)
+        expected = 2 * A.astype(np.longdouble) @ B.T.astype(np.longdouble) - C
+        bound = (np.abs(A) @ np.abs(B).T + np.abs(C)) * np.finfo(dtype).eps * 12
+        out = C.copy(order="F")
+        cute_py.gemm(A, B, out, alpha=2, beta=-1, kernel=kernel)
+        assert (np.abs(out - expected) <= bound).all()
+        other = cute_py.gemm(A, B, C.copy(order="F"), alpha=2, beta=-1, kernel="cpu")
+        np.testing.assert_array_equal(out, other)
+
+
+def test_sums_kept_in_the_result_do_not_reach_beyond_it() -> None:
+    rng = np.random.default_rng(0)
+    A, B = numbers(rng, (67, 2000), "float32"), numbers(rng, (45, 2000), "float32")
+    guarded = np.full((49, 71), 7, np.float32)
+    out = guarded[2:-2, 2:-2].T
+    cute_py.gemm(A, B, out, kernel="cpu")
+    np.testing.assert_allclose(out, A.astype(float) @ B.T.astype(float), rtol=1e-3, atol=1e-3)
+    guarded[2:-2, 2:-2] = 7
+    assert (guarded == 7).all()
+
+
+@pytest.mark.parametrize("elements", [10**4, 10**6, 10**7])
+def test_long_sums_lose_no_digits(elements: int) -> None:
+    x = np.random.default_rng(0).random(elements, dtype=np.float32)
+    expected = x.astype(np.float64).sum()
+    assert abs(float(cute_py.einsum("i->", x)) - expected) <= 4e-7 * expected
+    squares = np.dot(x.astype(np.float64), x.astype(np.float64))
+    assert abs(float(cute_py.einsum("i,i->", x, x)) - squares) <= 4e-7 * squares
+
+
+@pytest.mark.parametrize("bytes_", [1, 2, 4, 8, 16])
+@pytest.mark.parametrize(
+    ("shape", "order"),
+    [
+        ((1500, 1501), (1, 0)),
+        ((17, 131, 1031), (2, 1, 0)),
+        ((129, 127, 131), (1, 0, 2)),
+        ((130, 129, 65), (0, 2, 1)),
+        ((40, 41, 42, 33), (3, 2, 1, 0)),
+        ((19, 20, 18, 21, 16), (2, 3, 1, 0, 4)),
+        ((19, 20, 18, 21, 16), (4, 3, 2, 1, 0)),
+        ((5, 100003, 5), (2, 1, 0)),
+    ],
+    ids=str,
+)
+def test_large_copies(shape: tuple[int, ...], order: tuple[int, ...], bytes_: int, threads) -> None:
+    """Beyond the size from which caches are passed by, at addresses that no line of a cache begins at."""
+    threads(2)
+    kind = {1: np.int8, 2: np.float16, 4: np.float32, 8: np.float64, 16: np.complex128}[bytes_]
+    rng = np.random.default_rng(0)
+    A = rng.integers(0, 100, shape).astype(kind)
+    expected = A.transpose(order)
+    for offset in (0, 3):
+        room = np.full(A.size + 64, 77, kind)
+        out = room[32 + offset : 32 + offset + A.size].reshape(expected.shape)
+        assert cute_py.permute(A, order, out=out) is out
+        np.testing.assert_array_equal(out, expected)
+        assert (room[: 32 + offset] == 77).all()
+        assert (room[32 + offset + A.size :] == 77).all()
+
+
+def test_copies_at_odd_addresses_and_backwards() -> None:
+    rng = np.random.default_rng(1)
+    A = rng.standard_normal((300, 70)).astype(np.float32)
+    for dtype in (np.float32, np.float64):
+        room = np.zeros(300 * 70 * np.dtype(dtype).itemsize + 1, np.uint8)
+        out = room[1:].view(dtype).reshape(70, 300)
+        cute_py.permute(A.astype(dtype)[::-1, ::-1], (1, 0), out=out)
+        np.testing.assert_array_equal(out, A.astype(dtype)[::-1, ::-1].T)
+
+
+@pytest.mark.parametrize(
+    "subscripts",
+    [
+        "ij,ij->ij",
+        "ij,ij->",
+        "ij->i",
+        "ij->j",
+        "i,ij->ij",
+        "ii->i",
+        "ii->",
+        "ijk,k->ijk",
+        "i,j->ij",
+        "ij,ji->ij",
+        "ijk->ik",
+    ],
+)
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64"])
+def test_products_of_elements_and_sums(subscripts: str, dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    arrays = [any_layout(rng, numbers(rng, (33,) * len(part), dtype)) for part in subscripts.split("->")[0].split(",")]
+    expected = np.einsum(subscripts, *(array.astype(np.complex128) for array in arrays))
+    result = cute_py.einsum(subscripts, *arrays)
+    np.testing.assert_allclose(result, expected, rtol=1e-2 if dtype == "float16" else 1e-4, atol=1e-2)
+
+
+def test_small_products_write_nothing_but_the_result() -> None:
+    """Rows that do not fill a vector, columns that do not fill a tile, in a batch, with C and an epilogue."""
+    rng = np.random.default_rng(2)
+    for m, n, k in ((1, 1, 1), (3, 3, 3), (8, 8, 8), (17, 15, 5), (33, 29, 31)):
+        A, B = numbers(rng, (m, k, 6), "float32"), numbers(rng, (n, k, 6), "float32")
+        C, check_guard = strided_array(numbers(rng, (m, n, 6), "float32"), (1, m + 3, (m + 3) * (n + 2)))
+        before = np.array(C)
+        bias = numbers(rng, (n, 1), "float32")
+        cute_py.gemm(
+            A, B, C, alpha=0.5, beta=2, epilogue=cute_py.Epilogue(bias=bias, activation="relu"), kernel="cpu_small"
+        )
+        expected = 0.5 * np.einsum("mkl,nkl->mnl", A, B) + 2 * before + bias
+        np.testing.assert_allclose(C, np.maximum(expected, 0), rtol=1e-4, atol=1e-5)
+        check_guard()
+
+
+def test_one_operand_is_a_view_of_it() -> None:
+    A = np.arange(60.0).reshape(3, 4, 5)
+    turned = cute_py.einsum("ijk->kij", A)
+    assert np.shares_memory(turned, A)
+    np.testing.assert_array_equal(turned, A.transpose(2, 0, 1))
+    square = np.zeros((4, 4), np.float32)
+    cute_py.einsum("ii->i", square)[...] = 1
+    np.testing.assert_array_equal(square, np.eye(4))
+    assert "a view of its operand" in str(cute_py.einsum.explain("ii->i", square))
+    square.flags.writeable = False
+    assert not cute_py.einsum("ii->i", square).flags.writeable
+    # With an option, or somewhere to go to, it is computed.
+    assert not np.shares_memory(cute_py.einsum("ijk->kij", A, alpha=2.0), A)
+    out = np.empty((5, 3, 4))
+    assert cute_py.einsum("ijk->kij", A, out=out) is out
+    np.testing.assert_array_equal(out, A.transpose(2, 0, 1))
+    assert cute_py.einsum.explain("ijk->kij", A, out=out).pairs[0].compute == "copy"
+
+
+def test_one_operand_of_pytorch_is_a_view_of_it() -> None:
+    torch = pytest.importorskip("torch")
+    A = torch.arange(27.0).reshape(3, 3, 3)
+    for subscripts in ("ijk->kji", "iji->ij", "iii->i", "...ij->...ji"):
+        result = cute_py.einsum(subscripts, A)
+        assert torch.equal(result, torch.einsum(subscripts, A))
+        assert result.untyped_storage().data_ptr() == A.untyped_storage().data_ptr()
