@@ -110,15 +110,15 @@ def test_a_c_with_too_many_columns_for_a_grid_is_right() -> None:
 
 
 def test_the_cpu_gets_its_best_instruction_set() -> None:
-    A, B = operands(3, 4, 5, "tn")
-    explanation = cute_py.gemm.explain(A, B)
     order = ["baseline", "avx2", "avx512"]
-    chosen = cute_py.kernels()[explanation.chosen or ""]
-    assert chosen.kernel == "cpu"
-    assert explanation.target == "cpu"
-    for variant in cute_py.kernels().values():
-        if variant.kernel == "cpu" and order.index(variant.isa) > order.index(chosen.isa):
-            assert dict(explanation.rejected)[variant.name] == "the CPU lacks its instruction set"
+    for kernel, extents in (("cpu_small", (3, 4, 5)), ("cpu", (700, 700, 700)), ("cpu_loops", (100, 1, 3000))):
+        explanation = cute_py.gemm.explain(*operands(*extents, "tn"))
+        chosen = cute_py.kernels()[explanation.chosen or ""]
+        assert chosen.kernel == kernel
+        assert explanation.target == "cpu"
+        for variant in cute_py.kernels().values():
+            if variant.kernel == kernel and order.index(variant.isa) > order.index(chosen.isa):
+                assert dict(explanation.rejected)[variant.name] == "the CPU lacks its instruction set"
 
 
 def test_the_explanation_is_what_happens(rng: np.random.Generator) -> None:

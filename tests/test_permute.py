@@ -102,7 +102,7 @@ def test_the_widest_move_that_strides_allow_is_chosen() -> None:
     assert chosen(A, (1, 0, 2)) == "permute_b128"
     assert chosen(A[:, :, :22], (1, 0, 2)) == "permute_b64"
     assert chosen(A, (2, 1, 0)) == "permute_b32"
-    assert cute_py.permute.explain(A, (2, 1, 0)).chosen == "cpu_copy"
+    assert str(cute_py.permute.explain(A, (2, 1, 0)).chosen).startswith("cpu_copy_")
 
 
 def test_more_elements_than_32_bits_count() -> None:
