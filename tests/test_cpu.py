@@ -95,6 +95,21 @@ def test_sums_kept_in_the_result_do_not_reach_beyond_it() -> None:
     assert (guarded == 7).all()
 
 
+def test_sums_are_kept_in_the_result_only_if_c_is_not_there() -> None:
+    """The same shapes with C in the result and beside it, in turns: what was prepared for one must not serve the other."""
+    rng = np.random.default_rng(0)
+    A, B = numbers(rng, (70, 2000), "float32"), numbers(rng, (60, 2000), "float32")
+    C = np.asfortranarray(numbers(rng, (70, 60), "float32"))
+    expected = A.astype(float) @ B.T.astype(float) + 2 * C
+    for _ in range(2):
+        beside, inside, view = np.zeros_like(C), C.copy(order="F"), C.copy(order="F")
+        cute_py.gemm(A, B, C, beta=2, out=beside, kernel="cpu")
+        cute_py.gemm(A, B, inside, beta=2, kernel="cpu")
+        cute_py.gemm(A, B, view, beta=2, out=view[:], kernel="cpu")
+        for result in (beside, inside, view):
+            np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-3)
+
+
 @pytest.mark.parametrize("elements", [10**4, 10**6, 10**7])
 def test_long_sums_lose_no_digits(elements: int) -> None:
     x = np.random.default_rng(0).random(elements, dtype=np.float32)

@@ -68,6 +68,15 @@ struct AlignedBuffer {
   T* data;
 };
 
+// Columns of so many bytes that are about to be written.
+inline void prefetch_columns(char const* data, std::int64_t bytes, std::int64_t stride, std::int64_t columns) {
+  constexpr std::int64_t kBytesOfLine = 64;
+  for (std::int64_t j = 0; j < columns; ++j) {
+    for (std::int64_t i = 0; i < bytes; i += kBytesOfLine) __builtin_prefetch(data + j * stride + i, 1);
+    __builtin_prefetch(data + j * stride + bytes - 1, 1);
+  }
+}
+
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * b; }
 

@@ -100,7 +100,7 @@ Estimate small(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo 
   double const us = kSmallProductUs + tiles_m * tiles_n * kSmallTileUs + tile + packed + written;
   // Short pieces of columns of A are not what memory is good at.
   double const read = us_to_read(g, x) * (x.m > t.tile[0] && !packs ? 3 : 1.2);
-  return on(t, kCallUs + std::max(us * l, read) / threads_for(work_of(x), 1 << 20, device), Bound::math);
+  return on(t, kCallUs + std::max(us * l, read) / threads_for(work_of(x), 1 << 21, device), Bound::math);
 }
 
 // Multiply-adds of lines that a core does in a microsecond, and what a piece of a line takes beside them. Of rows, a

@@ -30,7 +30,7 @@ namespace {
 
 constexpr std::int64_t kMostRows = 32;
 constexpr std::int64_t kMostColumns = 14;
-constexpr double kWorkPerThread = 1 << 20;
+constexpr double kWorkPerThread = 1 << 21;
 
 std::int64_t stride_of(Modes const& modes, Role role) { return modes.rank() == 0 ? 0 : modes[0].stride[role]; }
 
@@ -127,6 +127,7 @@ class SmallProducts {
     for (std::int64_t n = 0; n < n_; n += micro_.nr) {
       auto const columns = std::min<std::int64_t>(micro_.nr, n_ - n);
       auto const elements = columns * micro_.mr;
+      prefetch(l, m, n, rows, columns);
       if (k_ == 0) std::fill_n(s.acc, elements, T(0));
       for (std::int64_t k = 0; k < k_; k += kBlockK) {
         auto const steps = std::min(kBlockK, k_ - k);
@@ -151,6 +152,17 @@ class SmallProducts {
       }
       finish(l, m, n, rows, columns, s.acc);
     }
+  }
+
+  // The tile of the result that is about to be written. Without this a write waits for its line while the next are not even
+  // asked for, if much is stored between them.
+  void prefetch(std::int64_t l, std::int64_t m, std::int64_t n, std::int64_t rows, std::int64_t columns) const {
+    constexpr std::int64_t kFew = 128;
+    if (row_[Role::d] != 1 || rows * columns < kFew) return;
+    auto const bytes = bytes_of(g_.type[Role::d]);
+    auto const first = offset_of(g_.l, Role::d, l) + m + n * column_[Role::d];
+    auto const* const d = static_cast<char const*>(x_.data[Role::d]) + first * bytes;
+    prefetch_columns(d, rows * bytes, column_[Role::d] * bytes, columns);
   }
 
   // Rows of A as (mr,k).
