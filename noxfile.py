@@ -74,6 +74,31 @@ def sanitizers(session: nox.Session) -> None:
     )
 
 
+@nox.session(venv_backend="none")
+def aarch64(session: nox.Session) -> None:
+    """Compile the CPU engine for aarch64, whose vectors its templates use, with Debian's g++-aarch64-linux-gnu."""
+    sources = session.run("git", "ls-files", "csrc/cpu/*.cpp", external=True, silent=True).split()
+    folders = ("third_party/cutlass/include", "/usr/local/cuda/include", "/usr/local/cuda/include/cccl")
+    for source in sources:
+        if "_avx" in source:
+            continue
+        session.run(
+            "aarch64-linux-gnu-g++",
+            "-std=c++17",
+            "-O2",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-Icsrc",
+            *(argument for folder in folders for argument in ("-isystem", folder)),
+            "-c",
+            source,
+            "-o",
+            os.devnull,
+            external=True,
+        )
+
+
 @nox.session
 def docs(session: nox.Session) -> None:
     """Run the examples in the documentation."""

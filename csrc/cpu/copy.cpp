@@ -318,6 +318,7 @@ void add(std::vector<Entry>& entries) {
   traits.results = kAllTypes;
   traits.one_type = true;
   traits.isa = isa;
+  traits.has_isa = true;
   entries.push_back({traits, &copy_rules, &prepare<isa>, nullptr, nullptr});
 }
 

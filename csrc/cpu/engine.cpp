@@ -21,13 +21,13 @@
 #include <cutlass/tfloat32.h>
 
 #include "base/parallel.hpp"
+#include "base/workspace.hpp"
 #include "cpu/arithmetic.hpp"
 #include "cpu/block_sums.hpp"
 #include "cpu/finish.hpp"
 #include "cpu/launch.hpp"
 #include "cpu/line_kernel.hpp"
 #include "cpu/micro_kernel.hpp"
-#include "cpu/workspace.hpp"
 #include "numeric/types.hpp"
 #include "problem/entry.hpp"
 
@@ -210,7 +210,7 @@ class Multiplication {
   using Sum = SumOf<Scalar>;
   static constexpr bool kComplex = kIsComplex<Accumulator>;
   static constexpr int kParts = cpu::kParts<compute>;  // real and imaginary part
-  static constexpr std::int64_t kMostRows = 32;
+  static constexpr std::int64_t kMostRows = 48;
 
  public:
   Multiplication(MicroKernel<Scalar> const& micro, LineKernel<Scalar> const& line, Geometry const& g,
@@ -385,7 +385,8 @@ class Multiplication {
         auto const in_group = block % kBlocksOfGroup;
         if (in_group > 0) micro_.add(d, &d_places_.columns[j], rows, columns, tile_);
         if (!is_last && in_group + 1 < kBlocksOfGroup) {
-          micro_.store(Scalar(1), tile_, Scalar(0), nullptr, nullptr, d, &d_places_.columns[j], rows, columns);
+          micro_.store(Scalar(1), tile_, micro_.mr, Scalar(0), nullptr, nullptr, d, &d_places_.columns[j], rows,
+                       columns);
           return false;
         }
         bool const is_first = block < kBlocksOfGroup;
@@ -409,9 +410,29 @@ class Multiplication {
       bool const c_follows = !g_.reads_c || follow_one_another(&c_places_.rows[i], rows);
       if (stores_plainly_ && c_follows && follow_one_another(&d_places_.rows[i], rows)) {
         auto const* const c = g_.reads_c ? static_cast<Scalar const*>(c_) + c_places_.rows[i] : nullptr;
-        micro_.store(finish_.alpha(), acc, g_.reads_c ? finish_.beta() : Scalar(0), c,
+        micro_.store(finish_.alpha(), acc, micro_.mr, g_.reads_c ? finish_.beta() : Scalar(0), c,
                      g_.reads_c ? &c_places_.columns[j] : nullptr, static_cast<Scalar*>(d_) + d_places_.rows[i],
                      &d_places_.columns[j], rows, columns);
+        return;
+      }
+      if (stores_plainly_ && !g_.reads_c) {
+        auto* const d = static_cast<Scalar*>(d_);
+        // In the order in which the result lies.
+        if (columns > 1 && d_places_.columns[j + 1] == d_places_.columns[j] + 1) {
+          for (std::int64_t ii = 0; ii < rows; ++ii) {
+            auto* const row = d + d_places_.rows[i + ii];
+            for (std::int64_t jj = 0; jj < columns; ++jj) {
+              row[d_places_.columns[j + jj]] = finish_.alpha() * acc[jj * micro_.mr + ii];
+            }
+          }
+        } else {
+          for (std::int64_t jj = 0; jj < columns; ++jj) {
+            auto* const column = d + d_places_.columns[j + jj];
+            for (std::int64_t ii = 0; ii < rows; ++ii) {
+              column[d_places_.rows[i + ii]] = finish_.alpha() * acc[jj * micro_.mr + ii];
+            }
+          }
+        }
         return;
       }
     }
@@ -568,6 +589,7 @@ Entry entry() {
   traits.tile[1] = kTile.nr;
   traits.tile[2] = static_cast<int>(block_of_k(compute));
   traits.isa = isa;
+  traits.has_isa = true;
   return {traits, &engine_rules, &prepare<compute, isa>, nullptr, nullptr};
 }
 

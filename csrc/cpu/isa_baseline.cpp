@@ -9,6 +9,7 @@ constexpr Isa kIsa = Isa::baseline;
 }
 
 // clang-format off: in this order
+#include "cpu/vectors.inl"
 #include "cpu/micro_kernel.inl"
 #include "cpu/line_kernel.inl"
 // clang-format on

@@ -31,6 +31,13 @@ struct LineFactor {
   std::int64_t step;  // of k, in elements
 };
 
+// How far apart the elements of a factor are along the two modes of a rectangle, and along k.
+struct ElementFactor {
+  std::int64_t i;
+  std::int64_t j;
+  std::int64_t k;
+};
+
 // Loops over a line of elements, compiled once for each instruction set and for T = float, double and uint32. Arrays
 // lie at any address, unless it is said that they are aligned.
 template <class T>
@@ -49,10 +56,14 @@ struct LineKernel {
   void (*multiply_rows)(std::int64_t steps, T const* const* a, T const* const* b, LineFactor<T> shared, T* acc,
                         bool first);
 
+  // d[i + j * d_j] = alpha * sum_p a(i,j,p) * b(i,j,p) for i < count_i, j < count_j, p < steps, p ascending.
+  void (*elements)(std::int64_t count_i, std::int64_t count_j, std::int64_t steps, T const* a,
+                   ElementFactor const& of_a, T const* b, ElementFactor const& of_b, T alpha, T* d, std::int64_t d_j);
+
   // out[p * count + i] = from[steps[p] + i] for i < count, p < step_count. Less than a vector behind it changes, too.
   void (*copy)(std::int64_t count, std::int64_t step_count, T const* from, std::int64_t const* steps, T* out);
 
-  // out[p * out_step + lane] = rows[lane][p] for all lanes and p < steps, p ascending but for the last few.
+  // out[p * out_step + lane] = rows[lane][p] for all lanes and p < steps, p ascending.
   void (*transpose)(T const* const* rows, std::int64_t steps, T* out, std::int64_t out_step);
 
   // Copies a line to memory that nobody reads soon, past the caches where the processor can. Before others may see it,

@@ -1,16 +1,6 @@
-// The loops over lines, included behind micro_kernel.inl, which says what may not be in here.
+// The loops over lines, included behind vectors.inl, which says what may not be in here.
 
 namespace {
-
-template <class T>
-typename LooseVector<T>::Type const& loose(T const* data) {
-  return *reinterpret_cast<typename LooseVector<T>::Type const*>(data);
-}
-
-template <class T>
-typename LooseVector<T>::Type& loose(T* data) {
-  return *reinterpret_cast<typename LooseVector<T>::Type*>(data);
-}
 
 template <class T, bool varies>
 auto element_of(T const* data) {
@@ -121,112 +111,42 @@ void line_copy(std::int64_t count, std::int64_t step_count, T const* from, std::
     T const* const x = from + steps[p];
     T* const y = out + p * count;
     for (std::int64_t i = 0; i < whole; i += kLanes<T>) {
-      typename LooseVector<T>::Type const vector = loose(x + i);
+      typename VectorOf<T>::Type const vector = loose(x + i);
       loose(y + i) = vector;
     }
     if (whole < count) {
-      typename LooseVector<T>::Type const vector = load_first(x + whole, count - whole);
+      typename VectorOf<T>::Type const vector = load_first(x + whole, count - whole);
       loose(y + whole) = vector;
     }
   }
 }
 
-// Fewer elements than a cache has in a line.
-template <class T>
-void copy_few(std::int64_t count, T const* from, T* to) {
-  auto const* x = reinterpret_cast<char const*>(from);
-  auto* y = reinterpret_cast<char*>(to);
-  auto const bytes = count * static_cast<std::int64_t>(sizeof(T));
-  if (bytes & 32) __builtin_memcpy(y, x, 32), y += 32, x += 32;
-  if (bytes & 16) __builtin_memcpy(y, x, 16), y += 16, x += 16;
-  if (bytes & 8) __builtin_memcpy(y, x, 8), y += 8, x += 8;
-  if (bytes & 4) __builtin_memcpy(y, x, 4);
-}
-
-// The elements of the lower or the higher halves of x and y, in turns.
-template <class T, bool high>
-auto interleave(typename VectorOf<T>::Type const& x, typename VectorOf<T>::Type const& y) {
-  using Index = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
-  typedef Index Mask __attribute__((vector_size(kTile.vector_bytes)));
-  Mask mask;
-  for (int i = 0; i < kLanes<T>; ++i) mask[i] = i / 2 + (high ? kLanes<T> / 2 : 0) + (i % 2 ? kLanes<T> : 0);
-  return __builtin_shuffle(x, y, mask);
-}
-
-// The square of `rows` from p on, with rows and columns exchanged. Each round moves one bit of an element's row behind
-// its column: after as many rounds as a column has bits they have changed places.
-template <class T>
-void transpose_square(T const* const* rows, std::int64_t p, typename VectorOf<T>::Type* x) {
-  constexpr int kWidth = kLanes<T>;
-  constexpr int kAhead = 128 / sizeof(T);  // elements; rows are too many for a processor to see where they go
-#pragma GCC unroll 16
-  for (int i = 0; i < kWidth; ++i) {
-    __builtin_prefetch(rows[i] + p + kAhead);
-    x[i] = loose(rows[i] + p);
-  }
-#pragma GCC unroll 4
-  for (int round = 1; round < kWidth; round *= 2) {
-    typename VectorOf<T>::Type y[kWidth];
-#pragma GCC unroll 16
-    for (int i = 0; i < kWidth / 2; ++i) {
-      y[2 * i] = interleave<T, false>(x[i], x[i + kWidth / 2]);
-      y[2 * i + 1] = interleave<T, true>(x[i], x[i + kWidth / 2]);
-    }
-#pragma GCC unroll 16
-    for (int i = 0; i < kWidth; ++i) x[i] = y[i];
-  }
-}
-
-template <class T>
-void transpose_square_to(T const* const* rows, std::int64_t p, T* out, std::int64_t out_step) {
-  typename VectorOf<T>::Type x[kLanes<T>];
-  transpose_square(rows, p, x);
-#pragma GCC unroll 16
-  for (int i = 0; i < kLanes<T>; ++i) loose(out + (p + i) * out_step) = x[i];
-}
-
-// Up to a square of rows, multiplied from p on.
+// acc(lane) += sum_p a[lane][p] * b[lane][p], or of a shared row.
 template <class T, bool b_varies>
-void multiply_square(T const* const* a, T const* const* b, LineFactor<T> const& shared, std::int64_t p, int steps,
-                     typename VectorOf<T>::Type& c) {
-  typename VectorOf<T>::Type x[kLanes<T>];
-  typename VectorOf<T>::Type y[kLanes<T>];
-  if constexpr (b_varies) transpose_square(b, p, y);
-  transpose_square(a, p, x);
-#pragma GCC unroll 16
-  for (int i = 0; i < kLanes<T>; ++i) {
-    if (i >= steps) break;
-    if constexpr (b_varies) {
-      c += x[i] * y[i];
-    } else {
-      c += x[i] * element_of<T, false>(shared.data + (p + i) * shared.step);
-    }
-  }
-}
-
-template <class T, bool b_varies>
-void multiply_rows_of(std::int64_t steps, T const* const* a, T const* const* b, LineFactor<T> shared, T* acc,
+void multiply_rows_of(std::int64_t steps, T const* const* a, T const* const* b, LineFactor<T> const& shared, T* acc,
                       bool first) {
-  constexpr int kWidth = kLanes<T>;
   typename VectorOf<T>::Type c = {};
   if (!first) c = loose(acc);
-  std::int64_t p = 0;
-  for (; p + kWidth <= steps; p += kWidth) multiply_square<T, b_varies>(a, b, shared, p, kWidth, c);
-  if (p < steps) {
-    // What is left of the rows, each in a vector of its own.
-    alignas(64) T rest_a[kWidth][kWidth];
-    alignas(64) T rest_b[kWidth][kWidth];
-    T const* starts_a[kWidth];
-    T const* starts_b[kWidth];
-    for (int i = 0; i < kWidth; ++i) {
-      copy_few(steps - p, a[i] + p, rest_a[i]);
-      starts_a[i] = rest_a[i];
-      if constexpr (b_varies) copy_few(steps - p, b[i] + p, rest_b[i]);
-      starts_b[i] = rest_b[i];
+  for_transposed<T>(a, steps, [&](std::int64_t p, typename VectorOf<T>::Type const* x, int count) {
+    typename VectorOf<T>::Type y[kBlock<T>];
+    if constexpr (b_varies) {
+      if (count == kBlock<T>) {
+        if (p % kOfLine<T> == 0) prefetch_rows<T>(b, p);
+        transpose_block<T>(b, p, y);
+      } else {
+        transpose_block<T>(RestOfRows<T>(b, p, count), 0, y);
+      }
     }
-    shared.data += p * shared.step;
-    multiply_square<T, b_varies>(starts_a, starts_b, shared, 0, static_cast<int>(steps - p), c);
-  }
+#pragma GCC unroll 4
+    for (int i = 0; i < kBlock<T>; ++i) {
+      if (i >= count) break;
+      if constexpr (b_varies) {
+        c += x[i] * y[i];
+      } else {
+        c += x[i] * element_of<T, false>(shared.data + (p + i) * shared.step);
+      }
+    }
+  });
   loose(acc) = c;
 }
 
@@ -240,20 +160,158 @@ void line_multiply_rows(std::int64_t steps, T const* const* a, T const* const* b
   }
 }
 
+// Where the elements of a vector along i are: all the same, next to one another, apart, or apart but next to those of
+// the vectors along j.
+enum class Access { same, next, apart, across };
+
+// Rows that do not exist are like the last that does.
 template <class T>
-void line_transpose(T const* const* rows, std::int64_t steps, T* out, std::int64_t out_step) {
-  constexpr int kWidth = kLanes<T>;
-  if (steps < kWidth) {
-    typedef T LooseElement __attribute__((aligned(1), may_alias));
-    auto* const to = reinterpret_cast<LooseElement*>(out);
-    for (std::int64_t p = 0; p < steps; ++p) {
-      for (int i = 0; i < kWidth; ++i) to[p * out_step + i] = reinterpret_cast<LooseElement const*>(rows[i])[p];
+struct ClampedRows {
+  T const* first;
+  std::int64_t stride;
+  std::int64_t last;
+
+  T const* operator[](int row) const { return first + (row < last ? row : last) * stride; }
+};
+
+// The vectors of `count` elements at `width` places of j.
+template <class T, Access access, int width, bool whole>
+CUTE_PY_INLINE void load_elements(T const* at, ElementFactor const& of, std::int64_t count,
+                                  typename VectorOf<T>::Type* x) {
+  typedef T LooseElement __attribute__((aligned(1), may_alias));
+  if constexpr (access == Access::across && width > 1) {
+    if constexpr (whole) {
+      transpose_block<T>(EvenRows<T>{at, of.i}, 0, x);
+    } else {
+      transpose_block<T>(ClampedRows<T>{at, of.i, count - 1}, 0, x);
     }
     return;
   }
-  for (std::int64_t p = 0; p + kWidth <= steps; p += kWidth) transpose_square_to<T>(rows, p, out, out_step);
-  // The last square lies over the one before.
-  if (steps % kWidth != 0) transpose_square_to<T>(rows, steps - kWidth, out, out_step);
+#pragma GCC unroll 4
+  for (int j = 0; j < width; ++j) {
+    T const* const from = at + j * of.j;
+    if constexpr (access == Access::same) {
+      x[j] = element_of<T, false>(from);
+    } else if constexpr (access == Access::next) {
+      if constexpr (whole) {
+        x[j] = loose(from);
+      } else {
+        x[j] = load_first(from, count);
+      }
+    } else {
+      typename VectorOf<T>::Type vector = {};
+#pragma GCC unroll 16
+      for (int lane = 0; lane < kLanes<T>; ++lane) {
+        vector[lane] = *reinterpret_cast<LooseElement const*>(from + (whole || lane < count ? lane : count - 1) * of.i);
+      }
+      x[j] = vector;
+    }
+  }
+}
+
+template <class T, Access a_access, Access b_access, int width, bool whole>
+CUTE_PY_INLINE void multiply_elements(std::int64_t count, std::int64_t steps, T const* a, ElementFactor const& of_a,
+                                      T const* b, ElementFactor const& of_b, T alpha, T* d, std::int64_t d_j) {
+  typename VectorOf<T>::Type c[width] = {};
+  for (std::int64_t p = 0; p < steps; ++p) {
+    typename VectorOf<T>::Type x[width];
+    typename VectorOf<T>::Type y[width];
+    load_elements<T, a_access, width, whole>(a + p * of_a.k, of_a, count, x);
+    load_elements<T, b_access, width, whole>(b + p * of_b.k, of_b, count, y);
+#pragma GCC unroll 4
+    for (int j = 0; j < width; ++j) c[j] += x[j] * y[j];
+  }
+#pragma GCC unroll 4
+  for (int j = 0; j < width; ++j) {
+    if constexpr (whole) {
+      loose(d + j * d_j) = alpha * c[j];
+    } else {
+      store_first(d + j * d_j, count, alpha * c[j]);
+    }
+  }
+}
+
+template <class T, Access a_access, Access b_access, int width>
+void multiply_line_of_elements(std::int64_t count_i, std::int64_t steps, T const* a, ElementFactor const& of_a,
+                               T const* b, ElementFactor const& of_b, T alpha, T* d, std::int64_t d_j) {
+  std::int64_t i = 0;
+  for (; i + kLanes<T> <= count_i; i += kLanes<T>) {
+    multiply_elements<T, a_access, b_access, width, true>(kLanes<T>, steps, a + i * of_a.i, of_a, b + i * of_b.i, of_b,
+                                                          alpha, d + i, d_j);
+  }
+  if (i == count_i) return;
+  multiply_elements<T, a_access, b_access, width, false>(count_i - i, steps, a + i * of_a.i, of_a, b + i * of_b.i, of_b,
+                                                         alpha, d + i, d_j);
+}
+
+template <class T, Access a_access, Access b_access>
+void multiply_all_elements(std::int64_t count_i, std::int64_t count_j, std::int64_t steps, T const* a,
+                           ElementFactor const& of_a, T const* b, ElementFactor const& of_b, T alpha, T* d,
+                           std::int64_t d_j) {
+  constexpr int kWidth = kBlock<T>;
+  std::int64_t j = 0;
+  for (; j + kWidth <= count_j; j += kWidth) {
+    multiply_line_of_elements<T, a_access, b_access, kWidth>(count_i, steps, a + j * of_a.j, of_a, b + j * of_b.j, of_b,
+                                                             alpha, d + j * d_j, d_j);
+  }
+  for (; j < count_j; ++j) {
+    multiply_line_of_elements<T, a_access, b_access, 1>(count_i, steps, a + j * of_a.j, of_a, b + j * of_b.j, of_b,
+                                                        alpha, d + j * d_j, d_j);
+  }
+}
+
+Access access_of(ElementFactor const& x) {
+  return x.i == 0 ? Access::same : x.i == 1 ? Access::next : x.j == 1 ? Access::across : Access::apart;
+}
+
+// The factors of a product may change places: half of the pairs are enough.
+template <class T, Access a_access>
+void line_elements_of(std::int64_t count_i, std::int64_t count_j, std::int64_t steps, T const* a,
+                      ElementFactor const& of_a, T const* b, ElementFactor const& of_b, T alpha, T* d,
+                      std::int64_t d_j) {
+  auto const run = [&](auto multiply) { multiply(count_i, count_j, steps, a, of_a, b, of_b, alpha, d, d_j); };
+  auto const b_access = access_of(of_b);
+  if (b_access == Access::same) {
+    run(&multiply_all_elements<T, a_access, Access::same>);
+  } else if constexpr (a_access != Access::same) {
+    if (b_access == Access::next) {
+      run(&multiply_all_elements<T, a_access, Access::next>);
+    } else if constexpr (a_access != Access::next) {
+      if (b_access == Access::apart) {
+        run(&multiply_all_elements<T, a_access, Access::apart>);
+      } else if constexpr (a_access != Access::apart) {
+        run(&multiply_all_elements<T, a_access, Access::across>);
+      }
+    }
+  }
+}
+
+template <class T>
+void line_elements(std::int64_t count_i, std::int64_t count_j, std::int64_t steps, T const* a,
+                   ElementFactor const& of_a, T const* b, ElementFactor const& of_b, T alpha, T* d, std::int64_t d_j) {
+  auto const a_access = access_of(of_a);
+  if (a_access < access_of(of_b)) {
+    line_elements(count_i, count_j, steps, b, of_b, a, of_a, alpha, d, d_j);
+  } else if (a_access == Access::same) {
+    line_elements_of<T, Access::same>(count_i, count_j, steps, a, of_a, b, of_b, alpha, d, d_j);
+  } else if (a_access == Access::next) {
+    line_elements_of<T, Access::next>(count_i, count_j, steps, a, of_a, b, of_b, alpha, d, d_j);
+  } else if (a_access == Access::apart) {
+    line_elements_of<T, Access::apart>(count_i, count_j, steps, a, of_a, b, of_b, alpha, d, d_j);
+  } else {
+    line_elements_of<T, Access::across>(count_i, count_j, steps, a, of_a, b, of_b, alpha, d, d_j);
+  }
+}
+
+template <class T>
+void line_transpose(T const* const* rows, std::int64_t steps, T* out, std::int64_t out_step) {
+  for_transposed<T>(rows, steps, [&](std::int64_t p, typename VectorOf<T>::Type const* x, int count) {
+#pragma GCC unroll 4
+    for (int i = 0; i < kBlock<T>; ++i) {
+      if (i >= count) break;
+      loose(out + (p + i) * out_step) = x[i];
+    }
+  });
 }
 
 // A vector past the caches; `to` is aligned to it.
@@ -275,19 +333,17 @@ void store_past_caches(T* to, Vector const& x) {
 
 template <class T>
 void line_stream(std::int64_t count, T const* from, T* to) {
-  constexpr std::int64_t kBytesOfLine = 64;
-  constexpr std::int64_t kOfLine = kBytesOfLine / static_cast<std::int64_t>(sizeof(T));
   std::int64_t const past = reinterpret_cast<std::uintptr_t>(to) % kBytesOfLine;
   std::int64_t const head = (kBytesOfLine - past) % kBytesOfLine / static_cast<std::int64_t>(sizeof(T));
-  if (past % sizeof(T) != 0 || count < head + kOfLine) {
+  if (past % sizeof(T) != 0 || count < head + kOfLine<T>) {
     __builtin_memcpy(to, from, static_cast<std::size_t>(count) * sizeof(T));
     return;
   }
   copy_few(head, from, to);
   std::int64_t i = head;
-  while (i + kOfLine <= count) {
+  while (i + kOfLine<T> <= count) {
     for (int v = 0; v < kBytesOfLine / kTile.vector_bytes; ++v, i += kLanes<T>) {
-      typename LooseVector<T>::Type const vector = loose(from + i);
+      typename VectorOf<T>::Type const vector = loose(from + i);
       store_past_caches(to + i, vector);
     }
   }
@@ -462,18 +518,18 @@ void line_scale(std::int64_t count, T alpha, T const* acc, T beta, T const* c, T
 
 template <>
 LineKernel<float> line_kernel<float, kIsa>() {
-  return {kLanes<float>,     &line_multiply<float>,  &line_multiply_complex<float>, &line_multiply_rows<float>,
-          &line_copy<float>, &line_transpose<float>, &line_stream<float>,           &line_stream_end,
-          &line_add<float>,  &line_gather<float>,    &line_settle<float>,           &line_activate<float>,
-          &line_scale<float>};
+  return {kLanes<float>,         &line_multiply<float>, &line_multiply_complex<float>, &line_multiply_rows<float>,
+          &line_elements<float>, &line_copy<float>,     &line_transpose<float>,        &line_stream<float>,
+          &line_stream_end,      &line_add<float>,      &line_gather<float>,           &line_settle<float>,
+          &line_activate<float>, &line_scale<float>};
 }
 
 template <>
 LineKernel<double> line_kernel<double, kIsa>() {
-  return {kLanes<double>,     &line_multiply<double>,  &line_multiply_complex<double>, &line_multiply_rows<double>,
-          &line_copy<double>, &line_transpose<double>, &line_stream<double>,           &line_stream_end,
-          &line_add<double>,  &line_gather<double>,    &line_settle<double>,           &line_activate<double>,
-          &line_scale<double>};
+  return {kLanes<double>,         &line_multiply<double>, &line_multiply_complex<double>, &line_multiply_rows<double>,
+          &line_elements<double>, &line_copy<double>,     &line_transpose<double>,        &line_stream<double>,
+          &line_stream_end,       &line_add<double>,      &line_gather<double>,           &line_settle<double>,
+          &line_activate<double>, &line_scale<double>};
 }
 
 // Unsigned, so that sums wrap round instead of overflowing; the bits are those of int32.
@@ -483,6 +539,7 @@ LineKernel<std::uint32_t> line_kernel<std::uint32_t, kIsa>() {
           &line_multiply<std::uint32_t>,
           nullptr,
           &line_multiply_rows<std::uint32_t>,
+          nullptr,
           &line_copy<std::uint32_t>,
           &line_transpose<std::uint32_t>,
           &line_stream<std::uint32_t>,

@@ -18,7 +18,8 @@ struct LoopPlan {
   bool in_lines = true;
   std::int64_t elements = 0;  // of free
   std::int64_t k = 0;
-  std::int64_t blocks = 0;  // of K
+  std::int64_t blocks = 0;     // of K
+  bool in_rectangles = false;  // see elements.hpp: those of the first two modes
 };
 
 // What it costs an element that a line goes along this mode: loads and stores, and what a line costs.
@@ -29,6 +30,36 @@ inline double cost_of_line(Geometry const& g, Mode const& mode) {
     if (g.has(role)) cost += length(mode, role) == 0 ? 0 : mode.stride[role] == 1 ? 1 : 6;
   }
   return cost;
+}
+
+// Are results written as sums of products of one type, and nothing else is done to them?
+inline bool is_simple(Geometry const& g) {
+  auto const own = type_of_sums(g.compute);
+  return (g.compute == Compute::f32 || g.compute == Compute::f64) && g.multiplies && g.is_plain() && !g.reads_c &&
+         g.type[Role::a] == own && g.type[Role::b] == own && g.type[Role::d] == own;
+}
+
+// Puts the modes of a rectangle first, if there is one: one along which the result is dense, and one along which the
+// larger factor is, or else the next of the result that is no short one.
+inline void find_rectangle(Geometry const& g, std::int64_t block_k, Role larger, LoopPlan& plan) {
+  if (!is_simple(g) || g.k.rank() > 1 || plan.k > block_k || !(plan.in_lines || plan.k == 1)) return;
+  auto const move = [&](int from, int to) {
+    std::rotate(plan.free.begin() + to, plan.free.begin() + from, plan.free.begin() + from + 1);
+  };
+  int dense = 0;
+  while (dense < plan.free.rank() && plan.free[dense].stride[Role::d] != 1) ++dense;
+  if (dense == plan.free.rank() || (plan.k > 1 && dense != 0)) return;
+  plan.in_rectangles = true;
+  plan.in_lines = true;
+  move(dense, 0);
+  constexpr std::int64_t kShort = 8;
+  int next = 1;
+  while (next < plan.free.rank() && plan.free[next].stride[larger] != 1) ++next;
+  if (next == plan.free.rank() || plan.free[0].stride[larger] == 1 || plan.free[0].stride[larger] == 0) {
+    next = 1;
+    while (next < plan.free.rank() && plan.free[next].extent < kShort) ++next;
+  }
+  if (next < plan.free.rank()) move(next, 1);
 }
 
 inline LoopPlan make_plan(Geometry const& g, std::int64_t block_k) {
@@ -47,17 +78,18 @@ inline LoopPlan make_plan(Geometry const& g, std::int64_t block_k) {
     };
     return of(x) < of(y);
   });
+  // Elements of a factor.
+  auto const size_of = [&](Role role) {
+    double size = 1;
+    Modes const* const both[] = {&plan.free, &g.k};
+    for (Modes const* modes : both) {
+      for (Mode const& mode : *modes) size *= mode.stride[role] == 0 ? 1 : static_cast<double>(mode.extent);
+    }
+    return size;
+  };
+  Role const larger = size_of(Role::a) >= size_of(Role::b) ? Role::a : Role::b;
   if (plan.k > 1) {
     // Rows, if an element's neighbour is along k in the larger factor.
-    auto const size_of = [&](Role role) {
-      double size = 1;
-      Modes const* const both[] = {&plan.free, &g.k};
-      for (Modes const* modes : both) {
-        for (Mode const& mode : *modes) size *= mode.stride[role] == 0 ? 1 : static_cast<double>(mode.extent);
-      }
-      return size;
-    };
-    Role const larger = size_of(Role::a) >= size_of(Role::b) ? Role::a : Role::b;
     auto nearest = std::numeric_limits<std::int64_t>::max();
     int line = -1;
     for (int i = 0; i < plan.free.rank(); ++i) {
@@ -77,6 +109,7 @@ inline LoopPlan make_plan(Geometry const& g, std::int64_t block_k) {
     });
     std::rotate(plan.free.begin(), cheapest, cheapest + 1);
   }
+  find_rectangle(g, block_k, larger, plan);
   if (plan.free.rank() == 0) plan.free.push_back(Mode{1, {}, false, false});
   return plan;
 }

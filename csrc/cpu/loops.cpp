@@ -22,6 +22,7 @@
 #include "base/parallel.hpp"
 #include "cpu/arithmetic.hpp"
 #include "cpu/block_sums.hpp"
+#include "cpu/elements.hpp"
 #include "cpu/finish.hpp"
 #include "cpu/launch.hpp"
 #include "cpu/line_kernel.hpp"
@@ -434,7 +435,14 @@ class LoopLaunch final : public Launch {
       : kernel_(kernel), geometry_(geometry), plan_(make_plan(geometry, block_of_k(compute))) {}
 
   int run(Arguments const& arguments, Execution const& execution) const override {
-    if (!geometry_.is_empty()) Loops<compute>(kernel_, geometry_, plan_, arguments, execution).run();
+    if (geometry_.is_empty()) return 0;
+    if constexpr (compute == Compute::f32 || compute == Compute::f64) {
+      if (plan_.in_rectangles) {
+        Elements<compute>(kernel_, geometry_, plan_, arguments).run(execution);
+        return 0;
+      }
+    }
+    Loops<compute>(kernel_, geometry_, plan_, arguments, execution).run();
     return 0;
   }
 
@@ -457,6 +465,7 @@ void add(std::vector<Entry>& entries) {
   traits.results = result_types(compute);
   traits.conjugates = true;
   traits.isa = isa;
+  traits.has_isa = true;
   entries.push_back({traits, &loop_rules, &prepare<compute, isa>, nullptr, nullptr});
 }
 

@@ -11,18 +11,26 @@ struct RegisterTile {
   int vector_bytes;
   int vectors;  // vector registers along m
   int nr;
+  int few;   // columns with which rows that lie along k are multiplied on their way into registers
+  int wide;  // columns of a tile of up to two vectors
 
   constexpr int mr(int element_bytes) const { return vector_bytes / element_bytes * vectors; }
+  constexpr int lanes(int element_bytes) const { return vector_bytes / element_bytes; }
+
+  // Vectors along m of products whose factors are not packed: the fewer columns, the more.
+  constexpr int vectors_of(int columns) const {
+    return columns <= few / 3 ? 8 : columns <= few ? 4 : columns <= nr ? vectors : 2;
+  }
 };
 
 constexpr RegisterTile register_tile(Isa isa) {
   switch (isa) {
     case Isa::baseline:
-      return {16, 2, 4};
+      return {16, 2, 4, 2, 4};
     case Isa::avx2:
-      return {32, 2, 6};
+      return {32, 2, 6, 2, 6};
     case Isa::avx512:
-      return {64, 2, 14};
+      return {64, 3, 8, 6, 14};
   }
   return {};
 }
@@ -37,18 +45,25 @@ struct MicroKernel {
   // and acc are 64-byte aligned.
   void (*multiply)(std::int64_t k, T const* a, T const* b, T* acc);
 
-  // The same for i < rows, j < columns of factors that were not packed: a(i,p) = a[i + p * a_step], b(j,p) = b[j *
-  // b_column + p * b_step], at any addresses. Other elements of acc may change.
+  // d(i,j) = alpha * sum_p a(i,p) * b(j,p) for i < rows, j < columns of factors that were not packed: a(i,p) = a[i + p
+  // * a_step], b(j,p) = b[j * b_column + p * b_step], d(i,j) is at d[i + j * d_column], all at any addresses.
   void (*multiply_in_place)(std::int64_t k, T const* a, std::int64_t a_step, std::int64_t rows, T const* b,
-                            std::int64_t b_column, std::int64_t b_step, std::int64_t columns, T* acc);
+                            std::int64_t b_column, std::int64_t b_step, std::int64_t columns, T alpha, T* d,
+                            std::int64_t d_column);
+
+  // The same for rows that lie along k, a(i,p) = a[i * a_row + p], at most two vectors of them and at most `few`
+  // columns.
+  void (*multiply_rows)(std::int64_t k, T const* a, std::int64_t a_row, std::int64_t rows, T const* b,
+                        std::int64_t b_column, std::int64_t b_step, std::int64_t columns, T alpha, T* d,
+                        std::int64_t d_column);
 
   // acc(i,j) += d(i,j) for i < rows, j < columns, where d lies as in store().
   void (*add)(T const* d, std::int64_t const* d_columns, std::int64_t rows, std::int64_t columns, T* acc);
 
-  // d(i,j) = alpha * acc(i,j) + beta * c(i,j) for i < rows, j < columns. The rows of c and d follow one another in
-  // memory at any address, their columns are where the offsets say. beta == 0 does not read c. An element's bits do not
-  // depend on its place in the tile.
-  void (*store)(T alpha, T const* acc, T beta, T const* c, std::int64_t const* c_columns, T* d,
+  // d(i,j) = alpha * acc(i,j) + beta * c(i,j) for i < rows, j < columns, acc(i,j) at acc[i + j * acc_column]. The rows
+  // of c and d follow one another in memory at any address, their columns are where the offsets say. beta == 0 does not
+  // read c. An element's bits do not depend on its place in the tile.
+  void (*store)(T alpha, T const* acc, std::int64_t acc_column, T beta, T const* c, std::int64_t const* c_columns, T* d,
                 std::int64_t const* d_columns, std::int64_t rows, std::int64_t columns);
 };
 

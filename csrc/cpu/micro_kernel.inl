@@ -1,19 +1,9 @@
-// The body of a micro-kernel, included by one source file per instruction set after it defines kIsa.
-//
-// Those files are compiled with flags that other machines may not have. So everything in here has internal linkage and
-// nothing comes from a header with inline functions: the linker must never pick such a copy for the rest of the
-// program.
+// The body of a micro-kernel, included behind vectors.inl, which says what may not be in here.
 
 namespace {
 
-constexpr RegisterTile kTile = register_tile(kIsa);
 constexpr int kVectors = kTile.vectors;
 constexpr int kNr = kTile.nr;
-
-template <class T>
-struct VectorOf {
-  typedef T Type __attribute__((vector_size(kTile.vector_bytes), may_alias));
-};
 
 template <class T>
 constexpr int kMr = kTile.mr(sizeof(T));
@@ -22,7 +12,6 @@ template <class T>
 void multiply(std::int64_t k, T const* a, T const* b, T* acc) {
   using Vector = typename VectorOf<T>::Type;
   constexpr int kAhead = 8;  // steps of k
-  constexpr int kBytesOfLine = 64;
   Vector c[kNr][kVectors] = {};
   for (std::int64_t p = 0; p < k; ++p) {
     Vector column[kVectors];
@@ -52,38 +41,11 @@ void multiply(std::int64_t k, T const* a, T const* b, T* acc) {
   }
 }
 
-// The first `count` elements of a vector, and zeros.
-template <class T>
-typename VectorOf<T>::Type load_first(T const* data, std::int64_t count) {
-#if defined(__AVX512F__)
-  if constexpr (sizeof(T) == 4) {
-    auto const mask = static_cast<__mmask16>((1u << count) - 1);
-    return reinterpret_cast<typename VectorOf<T>::Type>(_mm512_maskz_loadu_ps(mask, data));
-  } else {
-    auto const mask = static_cast<__mmask8>((1u << count) - 1);
-    return reinterpret_cast<typename VectorOf<T>::Type>(_mm512_maskz_loadu_pd(mask, data));
-  }
-#else
-  typename VectorOf<T>::Type vector = {};
-  typedef T LooseElement __attribute__((aligned(1), may_alias));
-  for (std::int64_t i = 0; i < count; ++i) vector[i] = reinterpret_cast<LooseElement const*>(data)[i];
-  return vector;
-#endif
-}
-
-// A vector at any address.
-template <class T>
-struct LooseVector {
-  typedef T Type __attribute__((vector_size(kTile.vector_bytes), aligned(1), may_alias));
-};
-
-template <class T>
-constexpr int kLanes = kTile.vector_bytes / static_cast<int>(sizeof(T));
-
-// `vectors` of rows, the last with `last` of them, and so many columns. Columns that are too many repeat the last.
+// `vectors` of rows, the last with `last` of them, and so many columns, of which `wanted` are.
 template <class T, int vectors, int columns, bool whole>
 void multiply_part(std::int64_t k, T const* a, std::int64_t a_step, std::int64_t last, T const* b,
-                   std::int64_t b_column, std::int64_t b_step, std::int64_t wanted, T* acc) {
+                   std::int64_t b_column, std::int64_t b_step, std::int64_t wanted, T alpha, T* d,
+                   std::int64_t d_column) {
   using Vector = typename VectorOf<T>::Type;
   typedef T LooseElement __attribute__((aligned(1), may_alias));
   Vector c[columns][vectors] = {};
@@ -94,52 +56,160 @@ void multiply_part(std::int64_t k, T const* a, std::int64_t a_step, std::int64_t
   }
   for (std::int64_t p = 0; p < k; ++p) {
     Vector column[vectors];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int v = 0; v < vectors; ++v) {
       T const* const at = a + p * a_step + v * kLanes<T>;
       if (whole || v + 1 < vectors) {
-        column[v] = *reinterpret_cast<typename LooseVector<T>::Type const*>(at);
+        column[v] = loose(at);
       } else {
         column[v] = load_first(at, last);
       }
     }
 #pragma GCC unroll 16
     for (int j = 0; j < columns; ++j) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
       for (int v = 0; v < vectors; ++v) c[j][v] += column[v] * from[j][p * b_step];
     }
   }
 #pragma GCC unroll 16
   for (int j = 0; j < columns; ++j) {
-#pragma GCC unroll 4
+    if (j >= wanted) break;
+#pragma GCC unroll 8
     for (int v = 0; v < vectors; ++v) {
-      *reinterpret_cast<Vector*>(acc + j * kMr<T> + v * kLanes<T>) = c[j][v];
+      T* const to = d + j * d_column + v * kLanes<T>;
+      if (whole || v + 1 < vectors) {
+        loose(to) = alpha * c[j][v];
+      } else {
+        store_first(to, last, alpha * c[j][v]);
+      }
     }
   }
 }
 
-template <class T, int vectors, bool whole, int columns = 2>
-void multiply_columns(std::int64_t k, T const* a, std::int64_t a_step, std::int64_t last, T const* b,
-                      std::int64_t b_column, std::int64_t b_step, std::int64_t wanted, T* acc) {
-  if constexpr (columns < kNr) {
-    if (wanted > columns) {
-      multiply_columns<T, vectors, whole, columns + 2>(k, a, a_step, last, b, b_column, b_step, wanted, acc);
-      return;
-    }
+// As many vectors at a time as there are rows for, until all are done.
+template <class T, int columns, int vectors = kTile.vectors_of(columns)>
+void multiply_columns(std::int64_t k, T const* a, std::int64_t a_step, std::int64_t rows, T const* b,
+                      std::int64_t b_column, std::int64_t b_step, std::int64_t wanted, T alpha, T* d,
+                      std::int64_t d_column) {
+  constexpr std::int64_t kRows = vectors * kLanes<T>;
+  while (rows >= kRows) {
+    multiply_part<T, vectors, columns, true>(k, a, a_step, kLanes<T>, b, b_column, b_step, wanted, alpha, d, d_column);
+    a += kRows;
+    d += kRows;
+    rows -= kRows;
   }
-  multiply_part<T, vectors, columns, whole>(k, a, a_step, last, b, b_column, b_step, wanted, acc);
+  if (rows == 0) return;
+  if (rows > kRows - kLanes<T>) {
+    auto const last = rows - (kRows - kLanes<T>);
+    multiply_part<T, vectors, columns, false>(k, a, a_step, last, b, b_column, b_step, wanted, alpha, d, d_column);
+  } else if constexpr (vectors > 1) {
+    constexpr int kFewer = vectors == 3 ? 2 : vectors / 2;
+    multiply_columns<T, columns, kFewer>(k, a, a_step, rows, b, b_column, b_step, wanted, alpha, d, d_column);
+  }
 }
 
 template <class T>
 void multiply_in_place(std::int64_t k, T const* a, std::int64_t a_step, std::int64_t rows, T const* b,
-                       std::int64_t b_column, std::int64_t b_step, std::int64_t columns, T* acc) {
-  static_assert(kVectors == 2 && kNr % 2 == 0);
-  if (rows == kMr<T>) {
-    multiply_columns<T, 2, true>(k, a, a_step, kLanes<T>, b, b_column, b_step, columns, acc);
-  } else if (rows > kLanes<T>) {
-    multiply_columns<T, 2, false>(k, a, a_step, rows - kLanes<T>, b, b_column, b_step, columns, acc);
+                       std::int64_t b_column, std::int64_t b_step, std::int64_t columns, T alpha, T* d,
+                       std::int64_t d_column) {
+  using Multiply = decltype(&multiply_columns<T, 1>);
+  static constexpr Multiply kOne = &multiply_columns<T, 1>;
+  static constexpr Multiply kEven[] = {&multiply_columns<T, 2>, &multiply_columns<T, 4>,
+#if defined(__AVX2__)
+                                       &multiply_columns<T, 6>,
+#endif
+#if defined(__AVX512F__)
+                                       &multiply_columns<T, 8>, &multiply_columns<T, 10>, &multiply_columns<T, 12>,
+                                       &multiply_columns<T, 14>
+#endif
+  };
+  static_assert(2 * sizeof kEven / sizeof *kEven == kTile.wide);
+  auto const multiply = columns == 1 ? kOne : kEven[(columns - 1) / 2];
+  multiply(k, a, a_step, rows, b, b_column, b_step, columns, alpha, d, d_column);
+}
+
+// Vectors of rows: while the sums of one wait for each other the next block of the other is brought into registers.
+constexpr int kSideBySide = 2;
+
+template <class T, int columns, int count, class Rows>
+void multiply_rows_part(std::int64_t k, Rows const (&rows)[count], T const* b, std::int64_t b_column,
+                        std::int64_t b_step, std::int64_t wanted, std::int64_t rows_wanted, T alpha, T* d,
+                        std::int64_t d_column) {
+  using Vector = typename VectorOf<T>::Type;
+  typedef T LooseElement __attribute__((aligned(1), may_alias));
+  Vector c[count][columns] = {};
+  LooseElement const* from[columns];
+#pragma GCC unroll 8
+  for (int j = 0; j < columns; ++j) {
+    from[j] = reinterpret_cast<LooseElement const*>(b + (j < wanted ? j : wanted - 1) * b_column);
+  }
+  std::int64_t p = 0;
+  for (; p + kBlock<T> <= k; p += kBlock<T>) {
+#pragma GCC unroll 2
+    for (int v = 0; v < count; ++v) {
+      if (p % kOfLine<T> == 0) prefetch_rows<T>(rows[v], p);
+      Vector x[kBlock<T>];
+      transpose_block<T>(rows[v], p, x);
+#pragma GCC unroll 4
+      for (int i = 0; i < kBlock<T>; ++i) {
+#pragma GCC unroll 8
+        for (int j = 0; j < columns; ++j) c[v][j] += x[i] * from[j][(p + i) * b_step];
+      }
+    }
+  }
+  if (p < k) {
+#pragma GCC unroll 2
+    for (int v = 0; v < count; ++v) {
+      RestOfRows<T> const rest(rows[v], p, k - p);
+      Vector x[kBlock<T>];
+      transpose_block<T>(rest, 0, x);
+      for (int i = 0; i < k - p; ++i) {
+#pragma GCC unroll 8
+        for (int j = 0; j < columns; ++j) c[v][j] += x[i] * from[j][(p + i) * b_step];
+      }
+    }
+  }
+#pragma GCC unroll 2
+  for (int v = 0; v < count; ++v) {
+    if (v * kLanes<T> >= rows_wanted) break;
+#pragma GCC unroll 8
+    for (int j = 0; j < columns; ++j) {
+      if (j >= wanted) break;
+      T* const to = d + j * d_column + v * kLanes<T>;
+      if (rows_wanted - v * kLanes<T> >= kLanes<T>) {
+        loose(to) = alpha * c[v][j];
+      } else {
+        store_first(to, rows_wanted - v * kLanes<T>, alpha * c[v][j]);
+      }
+    }
+  }
+}
+
+template <class T, int columns = 1>
+void multiply_rows(std::int64_t k, T const* a, std::int64_t a_row, std::int64_t rows, T const* b, std::int64_t b_column,
+                   std::int64_t b_step, std::int64_t wanted, T alpha, T* d, std::int64_t d_column) {
+  if constexpr (columns < kTile.few) {
+    if (wanted > columns) {
+      constexpr int kNext = columns == 1 ? 2 : columns + 2;
+      multiply_rows<T, kNext>(k, a, a_row, rows, b, b_column, b_step, wanted, alpha, d, d_column);
+      return;
+    }
+  }
+  constexpr int kRows = kSideBySide * kLanes<T>;
+  if (rows == kRows) {
+    EvenRows<T> const all[kSideBySide] = {{a, a_row}, {a + kLanes<T> * a_row, a_row}};
+    multiply_rows_part<T, columns>(k, all, b, b_column, b_step, wanted, rows, alpha, d, d_column);
+    return;
+  }
+  // Rows that do not exist are like the last that does.
+  T const* starts[kRows];
+  for (int i = 0; i < kRows; ++i) starts[i] = a + (i < rows ? i : rows - 1) * a_row;
+  if (rows <= kLanes<T>) {
+    T const* const* const one[] = {starts};
+    multiply_rows_part<T, columns>(k, one, b, b_column, b_step, wanted, rows, alpha, d, d_column);
   } else {
-    multiply_columns<T, 1, false>(k, a, a_step, rows, b, b_column, b_step, columns, acc);
+    T const* const* const both[] = {starts, starts + kLanes<T>};
+    multiply_rows_part<T, columns>(k, both, b, b_column, b_step, wanted, rows, alpha, d, d_column);
   }
 }
 
@@ -148,33 +218,18 @@ void multiply_in_place(std::int64_t k, T const* a, std::int64_t a_step, std::int
 float sum(float product, float beta, float c) { return __builtin_fmaf(beta, c, product); }
 double sum(double product, double beta, double c) { return __builtin_fma(beta, c, product); }
 
-// Writes the first `count` elements of a vector.
 template <class T>
-void store_first(T* data, std::int64_t count, typename VectorOf<T>::Type const& x) {
-#if defined(__AVX512F__)
-  if constexpr (sizeof(T) == 4) {
-    _mm512_mask_storeu_ps(data, static_cast<__mmask16>((1u << count) - 1), reinterpret_cast<__m512>(x));
-  } else {
-    _mm512_mask_storeu_pd(data, static_cast<__mmask8>((1u << count) - 1), reinterpret_cast<__m512d>(x));
-  }
-#else
-  typedef T LooseElement __attribute__((aligned(1), may_alias));
-  for (std::int64_t i = 0; i < count; ++i) reinterpret_cast<LooseElement*>(data)[i] = x[i];
-#endif
-}
-
-template <class T>
-void store(T alpha, T const* acc, T beta, T const* c, std::int64_t const* c_columns, T* d,
+void store(T alpha, T const* acc, std::int64_t acc_column, T beta, T const* c, std::int64_t const* c_columns, T* d,
            std::int64_t const* d_columns, std::int64_t rows, std::int64_t columns) {
   typedef T LooseElement __attribute__((aligned(1), may_alias));
   for (std::int64_t j = 0; j < columns; ++j) {
-    T const* const from = acc + j * kMr<T>;
+    T const* const from = acc + j * acc_column;
     T* const to = d + d_columns[j];
     if (beta == 0) {
       for (std::int64_t i = 0; i < rows; i += kLanes<T>) {
-        typename LooseVector<T>::Type const x = alpha * *reinterpret_cast<typename VectorOf<T>::Type const*>(from + i);
+        typename VectorOf<T>::Type const x = alpha * *reinterpret_cast<typename VectorOf<T>::Type const*>(from + i);
         if (rows - i >= kLanes<T>) {
-          *reinterpret_cast<typename LooseVector<T>::Type*>(to + i) = x;
+          loose(to + i) = x;
         } else {
           store_first(to + i, rows - i, x);
         }
@@ -207,16 +262,18 @@ void add(T const* d, std::int64_t const* d_columns, std::int64_t rows, std::int6
 
 template <>
 MicroKernel<float> micro_kernel<float, kIsa>() {
-  return {kMr<float>, kNr, &multiply<float>, &multiply_in_place<float>, &add<float>, &store<float>};
+  return {kMr<float>,  kNr,          &multiply<float>, &multiply_in_place<float>, &multiply_rows<float>,
+          &add<float>, &store<float>};
 }
 
 template <>
 MicroKernel<double> micro_kernel<double, kIsa>() {
-  return {kMr<double>, kNr, &multiply<double>, &multiply_in_place<double>, &add<double>, &store<double>};
+  return {kMr<double>,  kNr,           &multiply<double>, &multiply_in_place<double>, &multiply_rows<double>,
+          &add<double>, &store<double>};
 }
 
 // Unsigned, so that sums wrap round instead of overflowing; the bits are those of int32.
 template <>
 MicroKernel<std::uint32_t> micro_kernel<std::uint32_t, kIsa>() {
-  return {kMr<std::uint32_t>, kNr, &multiply<std::uint32_t>, nullptr, nullptr, nullptr};
+  return {kMr<std::uint32_t>, kNr, &multiply<std::uint32_t>, nullptr, nullptr, nullptr, nullptr};
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "cpu/loop_plan.hpp"
+#include "cpu/micro_kernel.hpp"
 
 // How fast a core is, roughly: what matters is which is the fastest.
 namespace cute_py::cpu {
@@ -28,7 +29,7 @@ double speed_of(Traits const& t) {
 // Of a call.
 constexpr double kCallUs = 1;
 
-// The narrower the vectors the more of everything, so that products of all sizes take one instruction set.
+// The narrower the vectors the more of everything.
 Estimate on(Traits const& t, double us, Bound bound) {
   return {us * (t.isa == Isa::avx512 ? 1 : t.isa == Isa::avx2 ? 1.5 : 3), bound};
 }
@@ -37,11 +38,11 @@ Estimate on(Traits const& t, double us, Bound bound) {
 constexpr double kBytesPerUs = 10e3;
 constexpr double kBytesInCache = 1 << 20;
 
-// A result whose rows follow one another is written in vectors.
-constexpr double kScattered = 1.05;
+// A result whose rows do not follow one another is written number by number, so many in a microsecond.
+double scattered_per_us(double bytes) { return bytes > kBytesInCache ? 150 : 600; }
 
 // Numbers that are packed in a microsecond, and what a product of a batch takes beside its multiply-adds.
-constexpr double kPackedPerUs = 1000;
+constexpr double kPackedPerUs = 2500;
 constexpr double kProductUs = 1;
 
 double threads_for(double work, double per_thread, DeviceInfo const& device) {
@@ -61,54 +62,140 @@ double us_to_read(Geometry const& g, Extents const& x) {
   return bytes > kBytesInCache ? bytes / kBytesPerUs : 0;
 }
 
+// Cycles of a core in a microsecond, and what it reads in one from its second-level cache.
+constexpr double kCyclesPerUs = 2000;
+constexpr double kBytesPerUsNear = 25e3;
+constexpr double kBytesPerUsFar = 15e3;
+constexpr double kBytesInNearest = 32 << 10;
+constexpr double kBytesInFarthest = 16 << 20;
+
+// What one pass over an array of so many bytes takes that is read again and again, in pieces of so many that follow one
+// another.
+double us_to_read_again(double bytes, double piece) {
+  if (bytes <= kBytesInNearest) return 0;
+  if (bytes <= kBytesInCache) return bytes / kBytesPerUsNear;
+  constexpr double kShort = 256;
+  return bytes / (bytes <= kBytesInFarthest ? kBytesPerUsFar : kBytesPerUs) * (1 + kShort / piece);
+}
+
+std::int64_t stride_of(Modes const& modes, Role role) { return modes.rank() == 0 ? 1 : modes[0].stride[role]; }
+
+// Bytes of a factor that follow one another where `count` of its rows are read for all k.
+double piece_of(Geometry const& g, Role role, Modes const& rows, double count, double k) {
+  bool const along_k = k > 1 && stride_of(g.k, role) == 1;
+  return bytes_of(g.type[role]) * (along_k ? k : stride_of(rows, role) == 1 ? count : 1);
+}
+
 Estimate engine(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo const& device) {
   double const work = work_of(x);
   double const results = static_cast<double>(x.m) * static_cast<double>(x.n) * static_cast<double>(x.l);
   double const threads = threads_for(work, 1 << 21, device);
-  bool const follow = g.m.rank() == 0 || g.m[0].stride[Role::d] == 1;
+  bool const follow =
+      g.m.rank() == 0 || (g.m[0].stride[Role::d] == 1 && (g.m.rank() == 1 || 2 * g.m[0].extent >= t.tile[0]));
   auto const up = [](std::int64_t extent, int tile) {
     return static_cast<double>(ceil_div(extent, tile) * tile) / static_cast<double>(std::max<std::int64_t>(extent, 1));
   };
   double const in_tiles = work * up(x.m, t.tile[0]) * up(x.n, t.tile[1]) / speed_of(t);
   double const packed = static_cast<double>(x.m + x.n) * static_cast<double>(x.k) * static_cast<double>(x.l);
   double const math = (in_tiles + packed / kPackedPerUs + kProductUs * static_cast<double>(x.l)) / threads;
-  double const memory = results * bytes_of(g.type[Role::d]) * (follow ? 1 : kScattered) / kBytesPerUs;
-  return on(t, kCallUs + math + memory, math > memory ? Bound::math : Bound::memory);
+  auto const us_to_pack = [&](Role role, Modes const& rows, std::int64_t extent, int panel) {
+    double const size = static_cast<double>(extent) * static_cast<double>(x.k) * bytes_of(g.type[role]);
+    auto const width = static_cast<double>(std::min<std::int64_t>(extent, panel));
+    return us_to_read_again(size, piece_of(g, role, rows, width, static_cast<double>(x.k)));
+  };
+  double const read = (us_to_pack(Role::a, g.m, x.m, t.tile[0]) + us_to_pack(Role::b, g.n, x.n, t.tile[1])) *
+                      static_cast<double>(x.l) / threads;
+  double const bytes_d = results * bytes_of(g.type[Role::d]);
+  double const memory = follow ? bytes_d / (bytes_d > kBytesInCache ? kBytesPerUs : 0.6 * kBytesPerUsNear)
+                               : results / scattered_per_us(results * bytes_of(g.type[Role::d]));
+  return on(t, kCallUs + math + read + memory, math > memory ? Bound::math : Bound::memory);
 }
 
-// A product of a batch, and a tile of it, without packing. What a second-level cache does not hold is read again and
-// again.
-constexpr double kSmallProductUs = 0.02;
-constexpr double kSmallTileUs = 0.02;
-constexpr double kBytesReadAgain = 512 << 10;
+// A product of a batch, and a tile of it, without packing.
+constexpr double kSmallProductUs = 0.05;
+constexpr double kSmallTileUs = 0.015;
 
 Estimate small(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo const& device) {
-  auto const tiles_m = static_cast<double>(ceil_div(x.m, t.tile[0]));
-  auto const tiles_n = static_cast<double>(ceil_div(x.n, t.tile[1]));
+  RegisterTile const tile = register_tile(t.isa);
+  auto const of_type = [&](Role role) { return static_cast<double>(bytes_of(g.type[role])); };
+  auto const lanes = static_cast<std::int64_t>(tile.lanes(bytes_of(type_of_sums(g.compute))));
+  bool const own_a = g.type[Role::a] == type_of_sums(g.compute);
+  bool const own_b = g.type[Role::b] == type_of_sums(g.compute);
+  auto const m = static_cast<double>(x.m);
+  auto const n = static_cast<double>(x.n);
+  auto const k = static_cast<double>(std::max<std::int64_t>(x.k, 1));
   auto const l = static_cast<double>(x.l);
-  double const steps = static_cast<double>(x.k) * tiles_m * tiles_n;
-  // Of a tile, what is computed: whole vectors, and columns in pairs.
-  auto const rows = std::min<double>(t.tile[0], 2 * x.m > t.tile[0] ? t.tile[0] : t.tile[0] / 2);
-  auto const columns = static_cast<double>(std::min<std::int64_t>(x.n + x.n % 2, t.tile[1]));
-  double const bytes = static_cast<double>(x.n) * static_cast<double>(x.k) * bytes_of(type_of_sums(g.compute));
-  double const slow = bytes > kBytesReadAgain ? 2.5 : 1.1;
-  bool const packs = g.m.rank() > 0 && g.m[0].stride[Role::a] != 1;
-  double const packed = packs ? static_cast<double>(x.m) * static_cast<double>(x.k) / kPackedPerUs : 0;
-  bool const scatters = g.m.rank() > 0 && g.m[0].stride[Role::d] != 1;
-  double const written = static_cast<double>(x.m) * static_cast<double>(x.n) / (scatters ? 500 : 5000);
-  double const tile = steps * rows * columns * slow / speed_of(t);
-  double const us = kSmallProductUs + tiles_m * tiles_n * kSmallTileUs + tile + packed + written;
-  // Short pieces of columns of A are not what memory is good at.
-  double const read = us_to_read(g, x) * (x.m > t.tile[0] && !packs ? 3 : 1.2);
-  return on(t, kCallUs + std::max(us * l, read) / threads_for(work_of(x), 1 << 21, device), Bound::math);
+
+  bool const in_place = own_a && (stride_of(g.m, Role::a) == 1 || x.m == 1);
+  bool const along_k = !in_place && own_a && stride_of(g.k, Role::a) == 1 && x.n <= tile.few;
+  auto const tiles_n = std::max<std::int64_t>(ceil_div(x.n, x.m <= 2 * lanes ? tile.wide : tile.nr), 1);
+  auto const columns = static_cast<int>(ceil_div(x.n, tiles_n));
+  auto const rows = in_place                      ? tile.vectors_of(columns) * lanes
+                    : along_k || x.m <= 2 * lanes ? 2 * lanes
+                                                  : static_cast<std::int64_t>(t.tile[0]);
+  auto const panels = static_cast<double>(std::max<std::int64_t>(ceil_div(x.m, rows), 1));
+  double const vectors = std::ceil(static_cast<double>(std::min(rows, x.m)) / static_cast<double>(lanes));
+
+  // Of a step of k of a tile, the multiplications and what brings rows into registers.
+  constexpr double kLatency = 4;
+  constexpr double kTransposed = 2.5;
+  double const products = std::max(kLatency, 0.55 * vectors * columns);
+  double const moved = in_place ? 0 : own_a && stride_of(g.k, Role::a) == 1 ? kTransposed * vectors : 60 * vectors;
+  double const converted = own_b ? 0 : 4 * columns;
+  double const step = static_cast<double>(tiles_n) * (products + converted) +
+                      moved * (along_k || x.k > block_of_k(g.compute) ? tiles_n : 1);
+  double const math = panels * (k * step / kCyclesPerUs + static_cast<double>(tiles_n) * kSmallTileUs);
+
+  // A is read once, if a panel of it stays near; B for each panel; D in pieces, if its rows do not follow one another.
+  double const bytes_a = m * k * of_type(Role::a);
+  double const bytes_b = n * k * of_type(Role::b);
+  double const panel = bytes_a / panels;
+  double const piece_a = piece_of(g, Role::a, g.m, static_cast<double>(std::min(rows, x.m)), k);
+  double const piece_b = piece_of(g, Role::b, g.n, columns, k);
+  double const read = us_to_read_again(bytes_a, piece_a) * (panel > kBytesInNearest ? tiles_n : 1) +
+                      us_to_read_again(bytes_b, piece_b) * panels;
+  double const bytes_d = m * n * l * of_type(Role::d);
+  double const kWrittenPerUs = bytes_d > kBytesInCache ? kBytesPerUs : kBytesPerUsNear;
+  bool const follows = stride_of(g.m, Role::d) == 1;
+  double const written = m * n * (follows ? of_type(Role::d) / kWrittenPerUs : 1 / scattered_per_us(bytes_d));
+  double const us = kSmallProductUs + std::max(math, read) + 0.3 * std::min(math, read) + written;
+  return on(t, kCallUs + us * l / threads_for(work_of(x), 1 << 21, device), math > read ? Bound::math : Bound::memory);
 }
 
 // Multiply-adds of lines that a core does in a microsecond, and what a piece of a line takes beside them. Of rows, a
 // step of k of all lanes, and what begins a run of steps of all lanes.
-constexpr double kLoopsPerUs = 6000;
-constexpr double kLineUs = 0.03;
-constexpr double kRowStepUs = 0.002;
+constexpr double kLoopsPerUs = 4500;
+constexpr double kLineUs = 0.08;
+constexpr double kRowStepUs = 0.003;
+constexpr double kApartUs = 0.002;
 constexpr double kRowsUs = 0.1;
+
+// Of products in rectangles: what it takes to bring an element of a factor into a register, by how it lies, and what a
+// vector and a rectangle take.
+constexpr double kAcrossUs = 0.00025;
+constexpr double kRectangleApartUs = 0.001;
+constexpr double kVectorUs = 0.002;
+constexpr double kRectangleUs = 0.03;
+
+double us_of_rectangles(Geometry const& g, Extents const& x, LoopPlan const& plan) {
+  Mode const& i = plan.free[0];
+  Mode const j = plan.free.rank() > 1 ? plan.free[1] : Mode{};
+  auto const results = static_cast<double>(plan.elements);
+  auto const k = static_cast<double>(std::max<std::int64_t>(x.k, 1));
+  if (results == 0) return 0;
+  double element = 0;
+  for (Role const role : {Role::a, Role::b}) {
+    bool const is_near = i.stride[role] == 0 || i.stride[role] == 1;
+    element += is_near ? 0 : j.stride[role] == 1 ? kAcrossUs : kRectangleApartUs;
+  }
+  constexpr double kLanes = 16;
+  auto const extent = static_cast<double>(i.extent);
+  double const vector = kVectorUs * std::ceil(extent / kLanes) / extent;
+  double const rectangle = kRectangleUs / std::min(extent * static_cast<double>(j.extent), 8192.0);
+  double const bytes = results * bytes_of(g.type[Role::d]);
+  double const written = bytes / (bytes > kBytesInCache ? kBytesPerUs : kBytesPerUsNear);
+  return results * (k * (element + vector) + rectangle) + written;
+}
 
 Estimate loops(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo const& device) {
   auto const block = block_of_k(g.compute);
@@ -119,18 +206,37 @@ Estimate loops(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo 
   bool const own_types = g.type[Role::a] == type_of_sums(g.compute) && g.type[Role::b] == g.type[Role::a];
   double const slow = (own_types ? 1 : 4) * kOfFloats / speed_of(t);
   double us = 0;
-  if (plan.in_lines) {
+  if (plan.in_rectangles) {
+    us = us_of_rectangles(g, x, plan);
+  } else if (plan.in_lines) {
     auto const line = static_cast<double>(std::clamp<std::int64_t>(plan.free[0].extent, 1, 1024));
-    us = results * k * slow / kLoopsPerUs + results / line * kLineUs * std::ceil(k / std::min(run, 16.0));
+    double apart = 0;
+    for (Role const role : {Role::a, Role::b}) {
+      auto const stride = plan.free[0].stride[role];
+      apart += stride == 0 || stride == 1 ? 0 : kApartUs;
+    }
+    us = results * k * (slow / kLoopsPerUs + apart) + results / line * kLineUs * std::ceil(k / std::min(run, 16.0));
   } else {
-    // Blocks of K take the place of rows if these are few.
-    bool const in_blocks = g.k.rank() <= 1;
+    // Blocks of K take the place of rows if these are few: those of one element after those of another.
     auto const lanes = static_cast<double>(t.isa == Isa::avx512 ? 16 : t.isa == Isa::avx2 ? 8 : 4);
     auto const blocks = static_cast<double>(ceil_div(x.k, block));
-    double const chains = std::ceil(results * (in_blocks ? blocks : 1) / lanes) * (in_blocks ? 1 : blocks);
+    bool const in_blocks = g.k.rank() <= 1 && blocks > 1 && results < 16;
+    double const chains = in_blocks ? results * std::ceil((blocks - 1) / lanes) + std::ceil(results / lanes)
+                                    : std::ceil(results / lanes) * blocks;
     double const steps = std::min(k, static_cast<double>(block));
-    us = chains * (steps * kRowStepUs * slow + kRowsUs * std::ceil(steps / run));
+    // A factor whose steps of k lie apart is brought together element by element.
+    double step = 0;
+    for (Role const role : {Role::a, Role::b}) {
+      auto const along_k = g.k.rank() == 0 ? 0 : g.k[0].stride[role];
+      bool const is_shared = in_blocks ? along_k == 0
+                                       : std::all_of(plan.free.begin(), plan.free.end(),
+                                                     [&](Mode const& mode) { return mode.stride[role] == 0; });
+      step += is_shared ? 0 : along_k == 1 ? kRowStepUs : lanes * kApartUs;
+    }
+    us = chains * (steps * std::max(step, kRowStepUs) * slow + kRowsUs * std::ceil(steps / run));
   }
+  if (!plan.in_rectangles && plan.free[0].stride[Role::d] != 1)
+    us += results / scattered_per_us(results * bytes_of(g.type[Role::d]));
   double const read = us_to_read(g, x) * (g.n.size() > 1 && g.m.size() > 1 && x.k > 1 ? std::min(x.m, x.n) : 1);
   return on(t, kCallUs + std::max(us, read) / threads_for(work_of(x), 1 << 18, device), Bound::memory);
 }
@@ -143,7 +249,8 @@ Estimate reference(Geometry const& g, Extents const& x, Traits const& t, DeviceI
 
 Estimate copy(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo const&) {
   double const bytes = 2 * static_cast<double>(x.m) * bytes_of(g.type[Role::d]);
-  return on(t, kCallUs + bytes / kBytesPerUs, Bound::memory);
+  double const moves = g.m.rank() > 1 ? 2 : 1;  // in short pieces
+  return on(t, kCallUs + moves * bytes / (bytes > kBytesInCache ? kBytesPerUs : kBytesPerUsNear), Bound::memory);
 }
 
 std::int64_t ctas(Geometry const&, Extents const&, Traits const&) { return 0; }

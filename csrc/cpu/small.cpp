@@ -1,19 +1,22 @@
 // D(m,n,l) = epilogue(alpha * sum_k A(m,k,l) * B(n,k,l) + beta * C(m,n,l)) on the host, for small products
 //
-// B is read where it lies, and so is A if its rows follow one another; else a panel of it is transposed first. There is
-// next to nothing to do before the first multiplication, and nothing to allocate.
+// B is read where it lies, and so is A if its rows follow one another. Rows of A that lie along k are transposed in
+// registers on their way to a few columns, or once into a panel for many. There is next to nothing to do before the
+// first multiplication, and nothing to allocate.
 //
 // Requires:  one mode at most in M, N and K, of any stride, float32 or float64 computed in, results of any type
 // Numerics:  those of the engine, bit by bit
-// Memory:    some 100 KB of the stack
+// Memory:    some 200 KB of the stack, and a panel of A, up to 2 MB
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
 
 #include "base/parallel.hpp"
+#include "base/workspace.hpp"
 #include "cpu/arithmetic.hpp"
 #include "cpu/block_sums.hpp"
 #include "cpu/finish.hpp"
@@ -28,8 +31,11 @@ extern Rules const small_rules;
 
 namespace {
 
-constexpr std::int64_t kMostRows = 32;
+constexpr std::int64_t kMostRows = 48;  // of a packed panel
 constexpr std::int64_t kMostColumns = 14;
+constexpr std::int64_t kMostElements = 448;    // of a register tile
+constexpr std::int64_t kMostPacked = 4096;     // steps of k of a panel
+constexpr std::int64_t kBytesKept = 24 << 10;  // of A, while all columns go by
 constexpr double kWorkPerThread = 1 << 21;
 
 std::int64_t stride_of(Modes const& modes, Role role) { return modes.rank() == 0 ? 0 : modes[0].stride[role]; }
@@ -41,7 +47,8 @@ class SmallProducts {
   static constexpr std::int64_t kBlockK = block_of_k(compute);
 
  public:
-  SmallProducts(MicroKernel<T> const& micro, LineKernel<T> const& line, Geometry const& g, Arguments const& x)
+  SmallProducts(MicroKernel<T> const& micro, LineKernel<T> const& line, RegisterTile const& tile, Geometry const& g,
+                Arguments const& x)
       : micro_(micro),
         line_(line),
         g_(g),
@@ -51,18 +58,28 @@ class SmallProducts {
         a_(factor(g, x, Role::a, g.m)),
         b_(factor(g, x, Role::b, g.n)),
         x_(x),
+        columns_(columns_of(m_ <= 2 * line.lanes ? tile.wide : tile.nr, n_)),
+        is_in_place_(a_.is_own_type && (a_.row == 1 || m_ == 1)),
+        is_along_k_(!is_in_place_ && a_.is_own_type && a_.step == 1 && n_ <= tile.few),
+        packs_(!is_in_place_ && !is_along_k_),
+        packs_once_(packs_ && k_ <= kMostPacked),
+        is_by_columns_(!packs_ && m_ * k_ * static_cast<std::int64_t>(sizeof(T)) <= kBytesKept),
+        rows_(is_in_place_                          ? tile.vectors_of(static_cast<int>(columns_)) * line.lanes
+              : is_along_k_ || m_ <= 2 * line.lanes ? 2 * line.lanes
+                                                    : micro.mr),
         finish_(g, x, line) {
     for (Role const role : {Role::c, Role::d, Role::bias, Role::residual}) {
       if (g.has(role)) row_[role] = stride_of(g.m, role), column_[role] = stride_of(g.n, role);
     }
-    for (std::int64_t j = 0; j < micro.nr; ++j) {
+    stores_at_once_ = finish_.is_plain() && !g.reads_c && row_[Role::d] == 1 && 0 < k_ && k_ <= kBlockK;
+    for (std::int64_t j = 0; j < columns_; ++j) {
       columns_c_[j] = j * column_[Role::c];
       columns_d_[j] = j * column_[Role::d];
     }
   }
 
   void run(Execution const& execution) const {
-    auto const panels = ceil_div(m_, micro_.mr);
+    auto const panels = is_by_columns_ ? ceil_div(n_, columns_) : ceil_div(m_, rows_);
     auto const count = panels * g_.l.size();
     double const work =
         static_cast<double>(m_) * static_cast<double>(n_) * static_cast<double>(std::max<std::int64_t>(k_, 1));
@@ -71,10 +88,10 @@ class SmallProducts {
                    static_cast<double>(std::min<std::int64_t>(std::max(execution.host_threads, 1), count))));
     constexpr double kWorkUnchecked = 1 << 22;
     parallel_for(static_cast<int>(threads), threads, [&](std::int64_t worker) {
-      Scratch scratch;
+      Scratch scratch(packs_ ? rows_ * (packs_once_ ? k_ : kBlockK) + kMostLanes : 0);
       auto const first = count * worker / threads;
       auto l = first / panels;
-      auto m = first % panels * micro_.mr;
+      auto panel = first % panels;
       double unchecked = 0;
       for (auto i = first; i < count * (worker + 1) / threads; ++i) {
         unchecked += work;
@@ -82,16 +99,24 @@ class SmallProducts {
           execution.check_interrupt();
           unchecked = 0;
         }
-        multiply_panel(l, m, scratch);
-        m += micro_.mr;
-        if (m < m_) continue;
-        m = 0;
+        if (is_by_columns_) {
+          multiply_columns(l, panel * columns_, scratch);
+        } else {
+          multiply_rows(l, panel * rows_, scratch);
+        }
+        if (++panel < panels) continue;
+        panel = 0;
         ++l;
       }
     });
   }
 
  private:
+  // As many as are wanted at most, and all tiles of about as many.
+  static std::int64_t columns_of(std::int64_t most, std::int64_t n) {
+    return round_up(ceil_div(n, ceil_div(n, most)), 2);
+  }
+
   struct Factor {
     void const* data;
     DType type;
@@ -103,12 +128,19 @@ class SmallProducts {
   };
 
   struct Scratch {
-    alignas(64) T a[kBlockK * kMostRows + kMostLanes];
+    explicit Scratch(std::int64_t packed) {
+      if (packed > kPackedHere) a = memory.emplace(Workspace::bytes_of<T>(packed)).template take<T>(packed);
+    }
+
+    static constexpr std::int64_t kPackedHere = kBlockK * kMostRows + kMostLanes;
+    alignas(64) T packed_here[kPackedHere];
+    std::optional<Workspace> memory;
+    T* a = packed_here;
     alignas(64) T b[kBlockK * kMostColumns];
-    alignas(64) T acc[kMostRows * kMostColumns];
-    alignas(64) T group[kMostRows * kMostColumns];
-    alignas(64) Sum sums[kMostRows * kMostColumns];
-    alignas(64) Sum lost[kMostRows * kMostColumns];
+    alignas(64) T acc[kMostElements];
+    alignas(64) T group[kMostElements];
+    alignas(64) Sum sums[kMostElements];
+    alignas(64) Sum lost[kMostElements];
   };
 
   static Factor factor(Geometry const& g, Arguments const& x, Role role, Modes const& rows) {
@@ -116,46 +148,66 @@ class SmallProducts {
             stride_of(g.k, role)};
   }
 
-  // Rows of one product, with all columns.
-  void multiply_panel(std::int64_t l, std::int64_t m, Scratch& s) const {
-    auto const rows = std::min<std::int64_t>(micro_.mr, m_ - m);
-    auto const at_a = offset_of(g_.l, Role::a, l) + m * a_.row;
-    auto const at_b = offset_of(g_.l, Role::b, l);
-    bool const a_in_place = a_.is_own_type && (a_.row == 1 || rows == 1);
-    bool const packs_once = !a_in_place && k_ <= kBlockK;
-    if (packs_once) pack_a(at_a, rows, 0, k_, s.a);
-    for (std::int64_t n = 0; n < n_; n += micro_.nr) {
-      auto const columns = std::min<std::int64_t>(micro_.nr, n_ - n);
-      auto const elements = columns * micro_.mr;
-      prefetch(l, m, n, rows, columns);
-      if (k_ == 0) std::fill_n(s.acc, elements, T(0));
-      for (std::int64_t k = 0; k < k_; k += kBlockK) {
-        auto const steps = std::min(kBlockK, k_ - k);
-        T const* a = a_.at(at_a + k * a_.step);
-        auto a_step = a_.step;
-        if (!a_in_place) {
-          if (!packs_once) pack_a(at_a, rows, k, steps, s.a);
-          a = s.a;
-          a_step = micro_.mr;
-        }
-        auto const from_b = at_b + n * b_.row + k * b_.step;
-        if (b_.is_own_type) {
-          micro_.multiply_in_place(steps, a, a_step, rows, b_.at(from_b), b_.row, b_.step, columns, s.acc);
-        } else {
-          for (std::int64_t j = 0; j < columns; ++j) {
-            load_line<T, factor_types(compute)>(b_.data, b_.type, {from_b + j * b_.row, b_.step}, steps,
-                                                s.b + j * steps);
-          }
-          micro_.multiply_in_place(steps, a, a_step, rows, s.b, steps, 1, columns, s.acc);
-        }
-        BlockSums<T>{line_, elements, s.group, s.sums, s.lost}.add(k / kBlockK, k + steps == k_, s.acc);
-      }
-      finish(l, m, n, rows, columns, s.acc);
-    }
+  // Some columns of one product, with all rows of A, which stay in a cache: the result is written nearly as it lies.
+  void multiply_columns(std::int64_t l, std::int64_t n, Scratch& s) const {
+    for (std::int64_t m = 0; m < m_; m += rows_) multiply_tile(l, m, n, s);
   }
 
-  // The tile of the result that is about to be written. Without this a write waits for its line while the next are not even
-  // asked for, if much is stored between them.
+  // Some rows of one product, with all columns.
+  void multiply_rows(std::int64_t l, std::int64_t m, Scratch& s) const {
+    if (packs_once_) pack_a(offset_of(g_.l, Role::a, l) + m * a_.row, std::min(rows_, m_ - m), k_, s.a);
+    for (std::int64_t n = 0; n < n_; n += columns_) multiply_tile(l, m, n, s);
+  }
+
+  void multiply_tile(std::int64_t l, std::int64_t m, std::int64_t n, Scratch& s) const {
+    auto const rows = std::min(rows_, m_ - m);
+    auto const columns = std::min(columns_, n_ - n);
+    auto const at_a = offset_of(g_.l, Role::a, l) + m * a_.row;
+    auto const at_b = offset_of(g_.l, Role::b, l) + n * b_.row;
+    auto const elements = columns * rows_;
+    prefetch(l, m, n, rows, columns);
+    if (k_ == 0) std::fill_n(s.acc, elements, T(0));
+    for (std::int64_t k = 0; k < k_; k += kBlockK) {
+      auto const steps = std::min(kBlockK, k_ - k);
+      T const* a = a_.at(at_a + k * a_.step);
+      auto a_step = a_.step;
+      if (packs_) {
+        if (!packs_once_) pack_a(at_a + k * a_.step, rows, steps, s.a);
+        a = packs_once_ ? s.a + k * rows_ : s.a;
+        a_step = rows_;
+      }
+      auto const from_b = at_b + k * b_.step;
+      T const* b = b_.at(from_b);
+      auto b_column = b_.row;
+      auto b_step = b_.step;
+      if (!b_.is_own_type) {
+        for (std::int64_t j = 0; j < columns; ++j) {
+          load_line<T, factor_types(compute)>(b_.data, b_.type, {from_b + j * b_.row, b_.step}, steps, s.b + j * steps);
+        }
+        b = s.b;
+        b_column = steps;
+        b_step = 1;
+      }
+      auto const multiply = [&](T alpha, T* to, std::int64_t to_column) {
+        if (is_along_k_) {
+          micro_.multiply_rows(steps, a, a_.row, rows, b, b_column, b_step, columns, alpha, to, to_column);
+        } else {
+          micro_.multiply_in_place(steps, a, a_step, rows, b, b_column, b_step, columns, alpha, to, to_column);
+        }
+      };
+      if (stores_at_once_) {
+        auto const at_d = offset_of(g_.l, Role::d, l) + m + n * column_[Role::d];
+        multiply(finish_.alpha(), static_cast<T*>(x_.data[Role::d]) + at_d, column_[Role::d]);
+        return;
+      }
+      multiply(T(1), s.acc, rows_);
+      BlockSums<T>{line_, elements, s.group, s.sums, s.lost}.add(k / kBlockK, k + steps == k_, s.acc);
+    }
+    finish(l, m, n, rows, columns, s.acc);
+  }
+
+  // The tile of the result that is about to be written. Without this a write waits for its line while the next are not
+  // even asked for, if much is stored between them.
   void prefetch(std::int64_t l, std::int64_t m, std::int64_t n, std::int64_t rows, std::int64_t columns) const {
     constexpr std::int64_t kFew = 128;
     if (row_[Role::d] != 1 || rows * columns < kFew) return;
@@ -165,20 +217,19 @@ class SmallProducts {
     prefetch_columns(d, rows * bytes, column_[Role::d] * bytes, columns);
   }
 
-  // Rows of A as (mr,k).
-  void pack_a(std::int64_t at, std::int64_t rows, std::int64_t k, std::int64_t steps, T* packed) const {
-    at += k * a_.step;
+  // Rows of A as (rows_,k).
+  void pack_a(std::int64_t at, std::int64_t rows, std::int64_t steps, T* packed) const {
     if (a_.is_own_type && a_.step == 1) {
       T const* starts[kMostLanes];
       for (std::int64_t first = 0; first < rows; first += line_.lanes) {
         for (int lane = 0; lane < line_.lanes; ++lane)
           starts[lane] = a_.at(at + std::min(first + lane, rows - 1) * a_.row);
-        line_.transpose(starts, steps, packed + first, micro_.mr);
+        line_.transpose(starts, steps, packed + first, rows_);
       }
       return;
     }
     for (std::int64_t p = 0; p < steps; ++p) {
-      load_line<T, factor_types(compute)>(a_.data, a_.type, {at + p * a_.step, a_.row}, rows, packed + p * micro_.mr);
+      load_line<T, factor_types(compute)>(a_.data, a_.type, {at + p * a_.step, a_.row}, rows, packed + p * rows_);
     }
   }
 
@@ -187,8 +238,17 @@ class SmallProducts {
     auto const at = [&](Role role) { return offset_of(g_.l, role, l) + m * row_[role] + n * column_[role]; };
     if (finish_.is_plain() && row_[Role::d] == 1 && (!g_.reads_c || row_[Role::c] == 1)) {
       auto const* const c = g_.reads_c ? static_cast<T const*>(x_.data[Role::c]) + at(Role::c) : nullptr;
-      micro_.store(finish_.alpha(), acc, g_.reads_c ? finish_.beta() : T(0), c, columns_c_,
+      micro_.store(finish_.alpha(), acc, rows_, g_.reads_c ? finish_.beta() : T(0), c, columns_c_,
                    static_cast<T*>(x_.data[Role::d]) + at(Role::d), columns_d_, rows, columns);
+      return;
+    }
+    if (finish_.is_plain() && !g_.reads_c) {
+      T* const d = static_cast<T*>(x_.data[Role::d]) + at(Role::d);
+      for (std::int64_t i = 0; i < rows; ++i) {
+        for (std::int64_t j = 0; j < columns; ++j) {
+          d[i * row_[Role::d] + columns_d_[j]] = finish_.alpha() * acc[j * rows_ + i];
+        }
+      }
       return;
     }
     PerRole<Line> lines;
@@ -196,7 +256,7 @@ class SmallProducts {
       if (g_.has(role)) lines[role] = {at(role), row_[role]};
     }
     for (std::int64_t j = 0; j < columns; ++j) {
-      finish_(acc + j * micro_.mr, rows, lines);
+      finish_(acc + j * rows_, rows, lines);
       for (Role const role : {Role::c, Role::d, Role::bias, Role::residual}) lines[role].offset += column_[role];
     }
   }
@@ -210,6 +270,14 @@ class SmallProducts {
   Factor const a_;
   Factor const b_;
   Arguments const& x_;
+  std::int64_t const columns_;  // of a register tile
+  bool const is_in_place_;      // A
+  bool const is_along_k_;       // are rows of A, and transposed in registers
+  bool const packs_;            // rows of A, or what is not of the type that is computed in
+  bool const packs_once_;       // for all columns
+  bool const is_by_columns_;
+  bool stores_at_once_;      // there is nothing to add or to apply to what a register tile has
+  std::int64_t const rows_;  // of a register tile
   PerRole<std::int64_t> row_;
   PerRole<std::int64_t> column_;
   std::int64_t columns_c_[kMostColumns];
@@ -222,31 +290,34 @@ class SmallLaunch final : public Launch {
   using T = typename Arithmetic<compute>::Accumulator;
 
  public:
-  SmallLaunch(MicroKernel<T> const& micro, LineKernel<T> const& line, Geometry const& geometry)
-      : micro_(micro), line_(line), geometry_(geometry) {}
+  SmallLaunch(MicroKernel<T> const& micro, LineKernel<T> const& line, RegisterTile const& tile,
+              Geometry const& geometry)
+      : micro_(micro), line_(line), tile_(tile), geometry_(geometry) {}
 
   int run(Arguments const& arguments, Execution const& execution) const override {
-    if (!geometry_.is_empty()) SmallProducts<compute>(micro_, line_, geometry_, arguments).run(execution);
+    if (!geometry_.is_empty()) SmallProducts<compute>(micro_, line_, tile_, geometry_, arguments).run(execution);
     return 0;
   }
 
  private:
   MicroKernel<T> const micro_;
   LineKernel<T> const line_;
+  RegisterTile const tile_;
   Geometry const geometry_;
 };
 
 template <Compute compute, Isa isa>
 std::unique_ptr<Launch> prepare(char const*, Geometry const& geometry, Cut const&) {
   using T = typename Arithmetic<compute>::Accumulator;
-  return std::make_unique<SmallLaunch<compute>>(micro_kernel<T, isa>(), line_kernel<T, isa>(), geometry);
+  return std::make_unique<SmallLaunch<compute>>(micro_kernel<T, isa>(), line_kernel<T, isa>(), register_tile(isa),
+                                                geometry);
 }
 
 template <Isa isa, Compute compute>
 void add(std::vector<Entry>& entries) {
   using T = typename Arithmetic<compute>::Accumulator;
   constexpr auto kTile = register_tile(isa);
-  static_assert(kTile.mr(sizeof(T)) <= kMostRows && kTile.nr <= kMostColumns);
+  static_assert(kTile.mr(sizeof(T)) <= kMostRows && kTile.wide <= kMostColumns);
   static std::string const name = std::string("cpu_small_") + name_of(isa) + "_" + letters_of(compute);
   Traits traits = host_traits(name.c_str(), "cpu_small", compute);
   traits.factors = factor_types(compute);
@@ -258,6 +329,7 @@ void add(std::vector<Entry>& entries) {
   traits.tile[1] = kTile.nr;
   traits.tile[2] = static_cast<int>(block_of_k(compute));
   traits.isa = isa;
+  traits.has_isa = true;
   entries.push_back({traits, &small_rules, &prepare<compute, isa>, nullptr, nullptr});
 }
 

@@ -109,6 +109,12 @@ class Chooser {
     return places;
   }
 
+  // One for narrower vectors than the processor has, which nobody asked for by its own name.
+  bool is_for_older_processors(Traits const& t) const {
+    bool const is_asked_for = question_.kernel == t.name || (question_.config && question_.config->kernel == t.name);
+    return t.has_isa && t.isa < question_.device.isa && !is_asked_for;
+  }
+
   void propose(bool exchanged) {
     Geometry const& g = geometry_of(exchanged);
     Geometry const& judged = g.batch_invariant ? canonical_.emplace(canonical(g)) : g;
@@ -119,6 +125,7 @@ class Chooser {
     for (Entry const& entry : question_.registry) {
       Traits const& t = entry.traits;
       if (t.target != question_.target || t.compute != g.compute || !matches(t, question_.kernel)) continue;
+      if (is_for_older_processors(t)) continue;
       if (question_.in_vectors && t.vector_bytes_a == 0) continue;
       if (refusals(t, g, question_.device) != kNone) continue;
       parts.assign(1, 1);

@@ -83,17 +83,37 @@ bool is_worth_packing(Geometry const& geometry, Role factor) {
   return !along_k && (needs_k_major(g) || !lies_in_vectors(g, factor, own_modes(g, factor)));
 }
 
-bool is_worth_packing_result(Geometry const& geometry) {
+namespace {
+
+// The group of the mode that varies fastest in the result.
+Modes const* fastest_in_result(Geometry const& geometry) {
   auto shortest = std::numeric_limits<std::int64_t>::max();
-  bool is_in_l = false;
+  Modes const* found = nullptr;
   for_each_group(geometry, [&](Modes const& modes) {
     for (Mode const& mode : modes) {
       if (mode.extent == 1 || length(mode.stride[Role::d]) >= shortest) continue;
       shortest = length(mode.stride[Role::d]);
-      is_in_l = &modes == &geometry.l;
+      found = &modes;
     }
   });
-  return is_in_l;
+  return found;
+}
+
+}  // namespace
+
+bool is_worth_packing_result(Geometry const& geometry) { return fastest_in_result(geometry) == &geometry.l; }
+
+bool is_in_short_pieces(Geometry const& geometry) {
+  Modes const* const group = fastest_in_result(geometry);
+  if (group == nullptr) return false;
+  if (group == &geometry.l) return true;
+  constexpr std::int64_t kShort = 16;
+  std::int64_t piece = 1;
+  Modes modes = *group;
+  for (Mode const* mode : by_stride(modes, Role::d)) {
+    if (mode->stride[Role::d] == piece) piece *= mode->extent;
+  }
+  return piece < kShort;
 }
 
 Packed packed_result(Geometry const& geometry) {

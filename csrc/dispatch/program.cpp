@@ -21,6 +21,9 @@ constexpr double kShortUs = 8;
 // fail.
 constexpr std::int64_t kOfMemory = 8;
 
+// On a host only a result is, of so many bytes: its engine packs factors as it goes.
+constexpr std::int64_t kMostOnHost = std::int64_t{16} << 20;
+
 Place place_of_one(DType type) { return {Source::one, kBytesOfOne * static_cast<int>(type)}; }
 
 class Planner {
@@ -66,7 +69,8 @@ class Planner {
                       (!(packs & kPackB) || pack(geometry, Role::b, places, reserved, packing));
     bool const is_forced = question_.config.has_value();
     if (!done || reserved > question_.workspace_limit) return;
-    if (!is_forced && reserved > question_.device.memory_bytes / kOfMemory) return;
+    auto const most = question_.target == Target::cpu ? kMostOnHost : question_.device.memory_bytes / kOfMemory;
+    if (!is_forced && reserved > most) return;
     take(choose(Purpose::multiply, geometry, places, asked(packs), reserved), packs, packing, best, chosen);
   }
 
@@ -80,12 +84,12 @@ class Planner {
 
   // All factors that no kernel reads in vectors, or none.
   Packs packs_worth_a_look(Geometry const& g, Choice const& best) const {
-    bool const is_possible =
-        question_.target != Target::cpu && g.compute != Compute::copy && g.multiplies && !g.batch_invariant;
+    bool const is_possible = g.compute != Compute::copy && g.multiplies && !g.batch_invariant;
     if (!is_possible) return 0;
     if (question_.config) return question_.config->packs;
     if (question_.kernel != "auto") return 0;
     if (!best.candidates.empty() && best.candidates.front().estimate.us < kShortUs) return 0;
+    if (question_.target == Target::cpu) return is_in_short_pieces(g) ? kPackD : 0;
     return (is_worth_packing(g, Role::a) ? kPackA : 0) | (is_worth_packing(g, Role::b) ? kPackB : 0) |
            (is_worth_packing_result(g) ? kPackD : 0);
   }

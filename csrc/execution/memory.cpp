@@ -1,27 +1,19 @@
 #include "execution/memory.hpp"
 
 #include <cstring>
-#include <new>
 
 #include "base/ones.hpp"
+#include "base/workspace.hpp"
 #include "runtime/cuda.hpp"
 
 namespace cute_py::execution {
-namespace {
-
-constexpr std::align_val_t kAlignment{256};
-
-}  // namespace
-
-void* Memory::allocate(std::size_t bytes) const {
-  return on_gpu_ ? runtime::allocate(bytes) : ::operator new(bytes, kAlignment);
-}
+void* Memory::allocate(std::size_t bytes) const { return on_gpu_ ? runtime::allocate(bytes) : KeptMemory::take(bytes); }
 
 void Memory::release(void* pointer) const noexcept {
   if (on_gpu_) {
     runtime::release(pointer);
   } else {
-    ::operator delete(pointer, kAlignment);
+    KeptMemory::give(pointer);
   }
 }
 

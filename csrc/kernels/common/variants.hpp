@@ -214,6 +214,7 @@ constexpr Traits traits_of_copies(char const* name, Target target) {
   t.element_alignment = 1;
   t.compute_capability = Config::compute_capability;
   t.isa = Isa::baseline;
+  t.has_isa = false;
   return t;
 }
 
@@ -264,6 +265,7 @@ constexpr Traits traits_of_gemm(char const* name, Target target) {
   t.element_alignment = Config::converting ? 1 : static_cast<int>(sizeof(typename Config::TA));
   t.compute_capability = Config::compute_capability;
   t.isa = Isa::baseline;
+  t.has_isa = false;
   return t;
 }
 

@@ -1,0 +1,198 @@
+// Vectors, loads and stores, and transposes in registers, included by one source file per instruction set after it
+// defines kIsa, and before the kernels.
+//
+// Those files are compiled with flags that other machines may not have. So everything in here has internal linkage and
+// nothing comes from a header with inline functions: the linker must never pick such a copy for the rest of the
+// program.
+
+namespace {
+
+constexpr RegisterTile kTile = register_tile(kIsa);
+
+template <class T>
+struct VectorOf {
+  typedef T Type __attribute__((vector_size(kTile.vector_bytes), may_alias));
+};
+
+// A vector at any address.
+template <class T>
+struct LooseVector {
+  typedef T Type __attribute__((vector_size(kTile.vector_bytes), aligned(1), may_alias));
+};
+
+template <class T>
+constexpr int kLanes = kTile.vector_bytes / static_cast<int>(sizeof(T));
+
+template <class T>
+typename LooseVector<T>::Type const& loose(T const* data) {
+  return *reinterpret_cast<typename LooseVector<T>::Type const*>(data);
+}
+
+template <class T>
+typename LooseVector<T>::Type& loose(T* data) {
+  return *reinterpret_cast<typename LooseVector<T>::Type*>(data);
+}
+
+// The first `count` elements of a vector, and zeros.
+template <class T>
+typename VectorOf<T>::Type load_first(T const* data, std::int64_t count) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(T) == 4) {
+    auto const mask = static_cast<__mmask16>((1u << count) - 1);
+    return reinterpret_cast<typename VectorOf<T>::Type>(_mm512_maskz_loadu_ps(mask, data));
+  } else {
+    auto const mask = static_cast<__mmask8>((1u << count) - 1);
+    return reinterpret_cast<typename VectorOf<T>::Type>(_mm512_maskz_loadu_pd(mask, data));
+  }
+#else
+  typename VectorOf<T>::Type vector = {};
+  typedef T LooseElement __attribute__((aligned(1), may_alias));
+  for (std::int64_t i = 0; i < count; ++i) vector[i] = reinterpret_cast<LooseElement const*>(data)[i];
+  return vector;
+#endif
+}
+
+// Writes the first `count` elements of a vector.
+template <class T>
+void store_first(T* data, std::int64_t count, typename VectorOf<T>::Type const& x) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(T) == 4) {
+    _mm512_mask_storeu_ps(data, static_cast<__mmask16>((1u << count) - 1), reinterpret_cast<__m512>(x));
+  } else {
+    _mm512_mask_storeu_pd(data, static_cast<__mmask8>((1u << count) - 1), reinterpret_cast<__m512d>(x));
+  }
+#else
+  typedef T LooseElement __attribute__((aligned(1), may_alias));
+  for (std::int64_t i = 0; i < count; ++i) reinterpret_cast<LooseElement*>(data)[i] = x[i];
+#endif
+}
+
+// Fewer elements than a cache has in a line.
+template <class T>
+void copy_few(std::int64_t count, T const* from, T* to) {
+  auto const* x = reinterpret_cast<char const*>(from);
+  auto* y = reinterpret_cast<char*>(to);
+  auto const bytes = count * static_cast<std::int64_t>(sizeof(T));
+  if (bytes & 32) __builtin_memcpy(y, x, 32), y += 32, x += 32;
+  if (bytes & 16) __builtin_memcpy(y, x, 16), y += 16, x += 16;
+  if (bytes & 8) __builtin_memcpy(y, x, 8), y += 8, x += 8;
+  if (bytes & 4) __builtin_memcpy(y, x, 4);
+}
+
+// Where rows of elements are: equally far apart, or wherever pointers say.
+template <class T>
+struct EvenRows {
+  T const* first;
+  std::int64_t stride;
+
+  T const* operator[](int row) const { return first + row * stride; }
+};
+
+// What keeps vectors in registers only where it is inlined.
+#define CUTE_PY_INLINE __attribute__((always_inline)) inline
+
+// A vector is made of blocks of 16 bytes, which processors can exchange elements in without moving them far.
+template <class T>
+constexpr int kBlock = 16 / static_cast<int>(sizeof(T));
+
+// 16 bytes of each of the rows row, row + kBlock, row + 2 * kBlock and so on: as many as a vector has such blocks.
+template <class T, class Rows>
+CUTE_PY_INLINE typename VectorOf<T>::Type load_blocks(Rows const& rows, int row, std::int64_t p) {
+#if defined(__AVX512F__)
+  auto const block = [&](int i) { return _mm_loadu_ps(reinterpret_cast<float const*>(rows[row + i * kBlock<T>] + p)); };
+  __m512 x = _mm512_castps128_ps512(block(0));
+  x = _mm512_insertf32x4(x, block(1), 1);
+  x = _mm512_insertf32x4(x, block(2), 2);
+  x = _mm512_insertf32x4(x, block(3), 3);
+  return reinterpret_cast<typename VectorOf<T>::Type>(x);
+#elif defined(__AVX__)
+  auto const block = [&](int i) { return _mm_loadu_ps(reinterpret_cast<float const*>(rows[row + i * kBlock<T>] + p)); };
+  return reinterpret_cast<typename VectorOf<T>::Type>(
+      _mm256_insertf128_ps(_mm256_castps128_ps256(block(0)), block(1), 1));
+#else
+  static_assert(kTile.vector_bytes == 16);
+  return loose(rows[row] + p);
+#endif
+}
+
+// The elements of the lower or the higher halves of the blocks of x and y, in turns.
+template <class T, bool high>
+CUTE_PY_INLINE auto interleave(typename VectorOf<T>::Type const& x, typename VectorOf<T>::Type const& y) {
+  using Index = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+  typedef Index Mask __attribute__((vector_size(kTile.vector_bytes)));
+  Mask mask;
+  for (int i = 0; i < kLanes<T>; ++i) {
+    int const in_block = i % kBlock<T>;
+    mask[i] = i - in_block + in_block / 2 + (high ? kBlock<T> / 2 : 0) + (in_block % 2 ? kLanes<T> : 0);
+  }
+  return __builtin_shuffle(x, y, mask);
+}
+
+// columns[i] = the elements at p + i of as many rows as a vector has lanes, i < kBlock. Each round moves one bit of an
+// element's row behind its column: after as many rounds as a column has bits they have changed places.
+template <class T, class Rows>
+CUTE_PY_INLINE void transpose_block(Rows const& rows, std::int64_t p, typename VectorOf<T>::Type* columns) {
+  constexpr int kCount = kBlock<T>;
+#pragma GCC unroll 4
+  for (int i = 0; i < kCount; ++i) columns[i] = load_blocks<T>(rows, i, p);
+#pragma GCC unroll 4
+  for (int round = 1; round < kCount; round *= 2) {
+    typename VectorOf<T>::Type y[kCount];
+#pragma GCC unroll 4
+    for (int i = 0; i < kCount / 2; ++i) {
+      y[2 * i] = interleave<T, false>(columns[i], columns[i + kCount / 2]);
+      y[2 * i + 1] = interleave<T, true>(columns[i], columns[i + kCount / 2]);
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < kCount; ++i) columns[i] = y[i];
+  }
+}
+
+// The rest of some rows, of less than a block, copied to where a block of each can be read.
+template <class T>
+struct RestOfRows {
+  alignas(64) T data[kLanes<T> * kBlock<T>];
+
+  template <class Rows>
+  RestOfRows(Rows const& rows, std::int64_t p, std::int64_t count) {
+    for (int i = 0; i < kLanes<T>; ++i) {
+      auto const* from = reinterpret_cast<char const*>(rows[i] + p);
+      auto* to = reinterpret_cast<char*>(data + i * kBlock<T>);
+      auto const bytes = count * static_cast<std::int64_t>(sizeof(T));
+      if (bytes & 8) __builtin_memcpy(to, from, 8), to += 8, from += 8;
+      if (bytes & 4) __builtin_memcpy(to, from, 4);
+    }
+  }
+  T const* operator[](int row) const { return data + row * kBlock<T>; }
+};
+
+constexpr std::int64_t kBytesOfLine = 64;
+template <class T>
+constexpr std::int64_t kOfLine = kBytesOfLine / static_cast<std::int64_t>(sizeof(T));
+
+// Asks for what some rows have a few lines behind p: rows are too many for a processor to see where they go.
+template <class T, class Rows>
+CUTE_PY_INLINE void prefetch_rows(Rows const& rows, std::int64_t p) {
+  constexpr std::int64_t kAhead = 2 * kOfLine<T>;
+#pragma GCC unroll 16
+  for (int i = 0; i < kLanes<T>; ++i) __builtin_prefetch(rows[i] + p + kAhead);
+}
+
+// Calls use(p, columns, count) for blocks of columns p, p + 1, ... of as many rows as a vector has lanes, up to `steps`
+// columns.
+template <class T, class Rows, class Use>
+CUTE_PY_INLINE void for_transposed(Rows const& rows, std::int64_t steps, Use const& use) {
+  typename VectorOf<T>::Type columns[kBlock<T>];
+  std::int64_t p = 0;
+  for (; p + kBlock<T> <= steps; p += kBlock<T>) {
+    if (p % kOfLine<T> == 0) prefetch_rows<T>(rows, p);
+    transpose_block<T>(rows, p, columns);
+    use(p, columns, kBlock<T>);
+  }
+  if (p == steps) return;
+  RestOfRows<T> const rest(rows, p, steps - p);
+  transpose_block<T>(rest, 0, columns);
+  use(p, columns, static_cast<int>(steps - p));
+}
+
+}  // namespace
