@@ -10,21 +10,8 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import os
-import statistics
-import subprocess
-import sys
-import time
-from collections.abc import Callable
-from typing import Any
 
-
-def restart(threads: int) -> None:
-    """Run this script again with a clean environment, and end."""
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("OPENBLAS_")}
-    environment |= {"CUTE_PY_BENCHMARK_CHILD": "1"}
-    environment |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), str(threads))
-    sys.exit(subprocess.run([sys.executable, *sys.argv], env=environment).returncode)
+from cpu_peers import medians, restart_once
 
 
 def main() -> None:
@@ -33,27 +20,13 @@ def main() -> None:
     parser.add_argument("--types", nargs="+", default=["float32"])
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
-    if "CUTE_PY_BENCHMARK_CHILD" not in os.environ:
-        restart(options.threads)
+    restart_once(options.threads)
 
     import numpy as np
     import torch
 
     import cute_py
     from cute_py.testing import check_gemm
-
-    def times(calls: list[Callable[[], Any]], repeats: int) -> list[float]:
-        found: list[list[float]] = [[] for _ in calls]
-        for _ in range(repeats):
-            for call, seconds in zip(calls, found, strict=True):
-                if options.threads > 1:
-                    time.sleep(
-                        0.1
-                    )  # OpenBLAS's threads spin for a while after a call, on processors that the next one needs
-                start = time.perf_counter()
-                call()
-                seconds.append(time.perf_counter() - start)
-        return [statistics.median(seconds) for seconds in found]
 
     cute_py.set_num_threads(options.threads)
     torch.set_num_threads(options.threads)
@@ -69,14 +42,18 @@ def main() -> None:
             a, b, c = torch.from_numpy(A), torch.from_numpy(B), torch.from_numpy(C.T)
             cute_py.gemm(A, B, C)
             check_gemm(C, A, B)
-            repeats = max(5, min(2000, int(4e9 / size**3)))
-            calls = [
-                lambda: cute_py.gemm(A, B, C),  # noqa: B023
-                lambda: np.matmul(B, A.T, out=C.T),  # noqa: B023
-                lambda: torch.mm(b, a.T, out=c),  # noqa: B023
-            ]
-            ours, *peers = times(calls, repeats)
-            row += f"   {layout} {2 * size**3 / ours / 1e9:7.1f} ({min(peers) / ours:.2f})"
+            times = medians(
+                {
+                    "cute_py": lambda: cute_py.gemm(A, B, C),  # noqa: B023
+                    "numpy": lambda: np.matmul(B, A.T, out=C.T),  # noqa: B023
+                    "torch": lambda: torch.mm(b, a.T, out=c),  # noqa: B023
+                },
+                seconds=0.2,
+                pause=0.1 if options.threads > 1 else 0,
+            )
+            ours = times["cute_py"] / 1e6
+            best = min(times["numpy"], times["torch"]) / 1e6
+            row += f"   {layout} {2 * size**3 / ours / 1e9:7.1f} ({best / ours:.2f})"
         print(row, flush=True)
 
 

@@ -10,13 +10,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import statistics
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from typing import Any
+
+from cpu_peers import medians, restart_once
 
 EINSUMS = [
     "ij,ij->ij",
@@ -45,26 +42,6 @@ PERMUTATIONS = [
 ]
 
 
-def restart(threads: int) -> None:
-    """Run this script again with a clean environment, and end."""
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("OPENBLAS_")}
-    environment |= {"CUTE_PY_BENCHMARK_CHILD": "1"}
-    environment |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), str(threads))
-    sys.exit(subprocess.run([sys.executable, *sys.argv], env=environment).returncode)
-
-
-def medians(calls: dict[str, Callable[[], Any]], seconds: float = 0.4) -> dict[str, float]:
-    """Return the median time of each call in microseconds; they take turns."""
-    found: dict[str, list[float]] = {name: [] for name in calls}
-    end = time.perf_counter() + seconds * len(calls)
-    while time.perf_counter() < end or len(next(iter(found.values()))) < 5:
-        for name, call in calls.items():
-            start = time.perf_counter()
-            call()
-            found[name].append((time.perf_counter() - start) * 1e6)
-    return {name: statistics.median(times) for name, times in found.items()}
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--threads", type=int, default=1)
@@ -72,8 +49,7 @@ def main() -> None:
     parser.add_argument("--types", nargs="+", default=["float32", "float64"])
     parser.add_argument("--json")
     options = parser.parse_args()
-    if "CUTE_PY_BENCHMARK_CHILD" not in os.environ:
-        restart(options.threads)
+    restart_once(options.threads)
 
     import numpy as np
     import torch
