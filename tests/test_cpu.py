@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -227,3 +231,169 @@ def test_one_operand_of_pytorch_is_a_view_of_it() -> None:
         result = cute_py.einsum(subscripts, A)
         assert torch.equal(result, torch.einsum(subscripts, A))
         assert result.untyped_storage().data_ptr() == A.untyped_storage().data_ptr()
+
+
+def isas() -> list[str]:
+    """The instruction sets that this processor has, the widest last."""
+    found = ["baseline", "avx2", "avx512"]
+    return found[: found.index(cute_py._core.host_isa()) + 1]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("isa", isas())
+def test_few_rows_and_columns(isa: str, dtype: str) -> None:
+    """Every number of columns that has a register tile of its own, in every layout, up to and beyond a whole tile of rows."""
+    rng = np.random.default_rng(0)
+    names = {"float32": "f32", "float64": "f64"}
+    for n in (*range(1, 17), 31):
+        for m, k in ((1, 7), (5, 16), (17, 3), (47, 19), (130, 33)):
+            A, B = numbers(rng, (m, k), dtype), numbers(rng, (n, k), dtype)
+            expected = A.astype(np.longdouble) @ B.T.astype(np.longdouble)
+            for a in (A, np.asfortranarray(A)):
+                for b in (B, np.asfortranarray(B)):
+                    for order in "CF":
+                        room = np.full((m + 2, n + 2), 7, dtype, order)
+                        out = room[1:-1, 1:-1]
+                        cute_py.gemm(a, b, out, kernel=f"cpu_small_{isa}_{names[dtype]}")
+                        np.testing.assert_allclose(out, expected, rtol=0, atol=k * np.finfo(dtype).eps * 20)
+                        same = cute_py.gemm(a, b, kernel=f"cpu_{isa}_{names[dtype]}")
+                        np.testing.assert_array_equal(out, same)
+                        room[1:-1, 1:-1] = 7
+                        assert (room == 7).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("k", [385, 1500, 4097])
+def test_panels_that_are_packed_once(k: int, dtype: str) -> None:
+    rng = np.random.default_rng(k)
+    A, B = numbers(rng, (50, k), dtype), numbers(rng, (21, k), dtype)
+    same = cute_py.gemm(A, B, kernel="cpu")
+    np.testing.assert_array_equal(cute_py.gemm(A, B, kernel="cpu_small"), same)
+    np.testing.assert_allclose(same, A.astype(np.longdouble) @ B.T.astype(np.longdouble), atol=1e-2)
+
+
+@pytest.mark.parametrize("isa", isas())
+@pytest.mark.parametrize("seed", range(40))
+def test_rectangles_of_products(seed: int, isa: str, threads) -> None:
+    """Products of elements and short sums, in any order of the modes and at any strides: the bits of the engine."""
+    rng = np.random.default_rng(seed)
+    dtype = ("float32", "float64")[seed % 2]
+    letters = "".join(rng.permutation(list("abcdk"[: rng.integers(3, 6)])))
+    extents = {letter: int(2 ** rng.uniform(0, 5)) for letter in letters}
+    a = "".join(letter for letter in letters if rng.random() < 0.8) or letters[0]
+    b = "".join(rng.permutation([letter for letter in letters if letter not in a or rng.random() < 0.6]))
+    result = "".join(rng.permutation([letter for letter in letters if letter != "k"]))
+    A, B = (any_layout(rng, numbers(rng, tuple(extents[i] for i in part), dtype)) for part in (a, b))
+    expected = np.einsum(f"{a},{b}->{result}", A.astype(np.longdouble), B.astype(np.longdouble))
+    room = np.full([2 * extents[i] for i in result], 7, dtype)
+    end = {"float32": "f32", "float64": "f64"}[dtype]
+    for count in (1, 3):
+        threads(count)
+        for alpha in (1.0, -0.5):
+            out = room[tuple(slice(extents[i] // 2, extents[i] // 2 + extents[i]) for i in result)]
+            cute_py.contract(f"{a},{b}->{result}", A, B, out=out, alpha=alpha, kernel=f"cpu_loops_{isa}_{end}")
+            np.testing.assert_allclose(out, alpha * expected, rtol=1e-4, atol=1e-4)
+            same = cute_py.contract(f"{a},{b}->{result}", A, B, alpha=alpha, kernel=f"cpu_{isa}_{end}")
+            np.testing.assert_array_equal(out, same)
+            out[...] = 7
+            assert (room == 7).all()
+
+
+def test_a_result_in_short_pieces_is_ordered_anew() -> None:
+    """If the fastest mode of a result is one of the batch, or short, products are computed side by side and moved."""
+    rng = np.random.default_rng(0)
+    A, B = numbers(rng, (13, 23, 12, 94), "float32"), numbers(rng, (13, 12, 39, 23), "float32")
+    subscripts = "deca,dcbe->bade"
+    explanation = cute_py.contract.explain(subscripts, A, B)
+    assert [step.what for step in explanation.steps] == ["multiply", "bring C to its place"]
+    assert 0 < explanation.workspace_bytes <= 16 << 20
+    expected = np.einsum(subscripts, A.astype(float), B.astype(float))
+    np.testing.assert_allclose(cute_py.contract(subscripts, A, B), expected, atol=1e-4)
+    C = numbers(rng, expected.shape, "float32")
+    updated = cute_py.contract(subscripts, A, B, C.copy(), alpha=2, beta=3)
+    np.testing.assert_allclose(updated, 2 * expected + 3 * C, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    "subscripts", ["acb,c->cba", "deca,dcbe->bade", "ab,bc->ca", "abk,kc->bca", "a,bc->cab", "ab->"]
+)
+def test_a_new_result_lies_as_suits_the_product(subscripts: str) -> None:
+    rng = np.random.default_rng(0)
+    extents = dict(zip("abcdek", (4, 5, 6, 2, 3, 7), strict=True))
+    operands = [
+        numbers(rng, tuple(extents[i] for i in part), "float32") for part in subscripts.split("->")[0].split(",")
+    ]
+    expected = np.einsum(subscripts, *operands)
+    found = cute_py.einsum(subscripts, *operands)
+    assert found.shape == expected.shape
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+    plain = cute_py.einsum(subscripts, *operands, order="C")
+    assert plain.flags.c_contiguous
+    np.testing.assert_array_equal(plain, found)
+    np.testing.assert_array_equal(cute_py.einsum.plan(subscripts, *operands)(*operands), found)
+    if len(operands) == 2:
+        assert cute_py.contract(subscripts, *operands).flags.c_contiguous
+        same = cute_py.contract(subscripts, *operands, order="K")
+        assert same.strides == found.strides
+        explanation = cute_py.contract.explain(subscripts, *operands, order="K")
+        assert explanation.order == tuple(np.argsort([-stride for stride in found.strides], kind="stable"))
+
+
+def test_the_order_of_a_batch_and_of_one_factor() -> None:
+    A, B = np.ones((2, 3, 4, 5), np.float32), np.ones((2, 5, 70), np.float32)
+    assert cute_py.einsum("lmnk,lkj->jnml", A, B).strides == (4, 70 * 4, 4 * 70 * 4, 3 * 4 * 70 * 4)
+    assert cute_py.einsum("abcd,b->dcba", A, np.ones(3, np.float32)).transpose(3, 2, 1, 0).flags.c_contiguous
+    with pytest.raises(cute_py.OperandError, match="order is 'C'"):
+        cute_py.contract("ab,b->a", A[0, 0], np.ones(5, np.float32), order="F")
+
+
+def test_the_choice_knows_how_many_threads_there_are(threads) -> None:
+    A, B = np.ones((400, 500), np.float32), np.ones((300, 500), np.float32)
+    threads(1)
+    alone = cute_py.gemm.explain(A, B).us
+    threads(8)
+    assert cute_py.gemm.explain(A, B).us < alone / 2
+
+
+@pytest.mark.parametrize(
+    ("files", "groups", "processors"),
+    [
+        ({"cpu.max": "max 100000"}, "0::/", 0),
+        ({"cpu.max": "250000 100000"}, "0::/", 2.5),
+        ({"a/cpu.max": "400000 100000", "a/b/cpu.max": "max 100000"}, "0::/a/b", 4),
+        ({"a/cpu.max": "100000 100000", "a/b/cpu.max": "400000 100000"}, "0::/a/b", 1),
+        (
+            {"cpu/x/cpu.cfs_quota_us": "150000", "cpu/x/cpu.cfs_period_us": "100000"},
+            "4:cpu,cpuacct:/x\n3:memory:/x",
+            1.5,
+        ),
+        ({"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"}, "4:cpu:/", 0),
+        ({"cpu.max": "nonsense"}, "nonsense", 0),
+        ({}, "0::/../../x", 0),
+    ],
+)
+def test_quotas_of_control_groups(files: dict[str, str], groups: str, processors: float, tmp_path) -> None:
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text + "\n")
+    (tmp_path / "groups").write_text(groups + "\n")
+    assert cute_py._core.processors_of_quota(str(tmp_path / "groups"), str(tmp_path)) == processors
+
+
+@pytest.mark.parametrize(("text", "threads"), [("3", 3), ("2,4", 2), ("0", None), ("many", None), ("99999", 1024)])
+def test_omp_num_threads(text: str, threads: int | None) -> None:
+    program = "import cute_py; print(cute_py.get_num_threads(), cute_py._core.host_processors())"
+    environment = {**os.environ, "OMP_NUM_THREADS": text}
+    found = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    used, processors = map(int, found.stdout.split())
+    assert used == (threads or processors)
+
+
+def test_threadpoolctl(threads) -> None:
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    threads(3)
+    cute_py.register_threadpoolctl()
+    assert [pool["num_threads"] for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "cute_py"] == [3]
+    with threadpoolctl.threadpool_limits(1, user_api="cute_py"):
+        assert cute_py.get_num_threads() == 1
+    assert cute_py.get_num_threads() == 3

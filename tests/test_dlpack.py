@@ -299,7 +299,7 @@ def test_a_gpu_buffer_is_exported_both_ways() -> None:
     cupy = pytest.importorskip("cupy")
     from cute_py import _core
 
-    buffer = _core.Buffer(device=0, shape=[3, 4], first_fastest=False, dtype="float32")
+    buffer = _core.Buffer(device=0, shape=[3, 4], order=[], dtype="float32")
     view = cupy.from_dlpack(buffer)
     view[...] = 5
     assert cupy.from_dlpack(buffer).sum() == 60

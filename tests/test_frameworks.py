@@ -366,7 +366,7 @@ def test_a_new_jax_array_is_not_a_copy() -> None:
     from cute_py.products import arrays
 
     A = jax.device_put(np.ones((5, 3), np.float32), jax.devices("cpu")[0])
-    for m_major in (False, True) * 4:
-        memory = arrays.empty_result(A, (5, 7), m_major, "float32")
+    for order in (None, (1, 0)) * 4:
+        memory = arrays.empty_result(A, (5, 7), order, "float32")
         memory[...] = 1
         assert arrays.as_result(A, memory).unsafe_buffer_pointer() == memory.ctypes.data

@@ -5,10 +5,10 @@
 namespace cute_py::bindings {
 namespace {
 
-constexpr char const* kNames[] = {"",         "A",         "B",      "C",      "alpha",    "beta",
-                                  "out",      "kernel",    "config", "device", "stream",   "emulator",
-                                  "compute",  "out_dtype", "conj_a", "conj_b", "epilogue", "batch_invariant",
-                                  "workspace"};
+constexpr char const* kNames[] = {"",          "A",         "B",      "C",      "alpha",    "beta",
+                                  "out",       "kernel",    "config", "device", "stream",   "emulator",
+                                  "compute",   "out_dtype", "conj_a", "conj_b", "epilogue", "batch_invariant",
+                                  "workspace", "order"};
 static_assert(std::size(kNames) == kArgs);
 
 // The names as Python's interned strings, which are mostly one object with the keyword of a call.

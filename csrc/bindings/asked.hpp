@@ -33,8 +33,9 @@ enum class Arg {
   epilogue,
   batch_invariant,
   workspace,
+  order,
 };
-inline constexpr int kArgs = 19;
+inline constexpr int kArgs = 20;
 
 // A set of them, one bit for each.
 using ArgSet = unsigned;

@@ -55,15 +55,16 @@ py::capsule make_capsule(py::object const& self, dlpack::Tensor const& tensor, c
 
 }  // namespace
 
-Buffer::Buffer(int device, std::vector<std::int64_t> shape, bool first_fastest, std::string const& type)
+Buffer::Buffer(int device, std::vector<std::int64_t> shape, std::vector<int> const& order, std::string const& type)
     : device_(device), shape_(std::move(shape)), stride_(shape_.size()) {
   int index = 0;
   while (index < kDTypes && type != name_of(static_cast<DType>(index))) ++index;
   if (index == kDTypes) throw OperandError("Buffer: no type is called " + type);
   type_ = static_cast<DType>(index);
   std::int64_t elements = 1;
-  for (std::size_t i = 0; i < shape_.size(); ++i) {
-    auto const at = first_fastest ? i : shape_.size() - 1 - i;
+  for (std::size_t i = shape_.size(); i-- > 0;) {
+    auto const at = order.empty() ? i : static_cast<std::size_t>(order.at(i));
+    if (at >= shape_.size()) throw OperandError("Buffer: order has numbers of modes");
     stride_[at] = elements;
     elements *= std::max<std::int64_t>(shape_[at], 1);
   }
@@ -95,8 +96,8 @@ py::capsule Buffer::export_capsule(py::object self, py::object max_version) {
 
 void register_buffer(py::module_& module) {
   py::class_<Buffer>(module, "Buffer", "An array in GPU memory, exported through DLPack.")
-      .def(py::init<int, std::vector<std::int64_t>, bool, std::string const&>(), py::arg("device"), py::arg("shape"),
-           py::arg("first_fastest"), py::arg("dtype"))
+      .def(py::init<int, std::vector<std::int64_t>, std::vector<int> const&, std::string const&>(), py::arg("device"),
+           py::arg("shape"), py::arg("order"), py::arg("dtype"))
       .def("__dlpack_device__", &Buffer::device)
       .def(
           "__dlpack__",

@@ -18,7 +18,7 @@ namespace py = pybind11;
 // way to give us memory to write to.
 class Buffer {
  public:
-  Buffer(int device, std::vector<std::int64_t> shape, bool first_fastest, std::string const& type);
+  Buffer(int device, std::vector<std::int64_t> shape, std::vector<int> const& order, std::string const& type);
   ~Buffer();
   Buffer(Buffer const&) = delete;
   Buffer& operator=(Buffer const&) = delete;

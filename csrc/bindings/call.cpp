@@ -61,16 +61,22 @@ Activation activation_of(std::string const& function, py::handle epilogue) {
   return static_cast<Activation>(found - std::begin(kActivations));
 }
 
+// Of a new result: may it lie as suits the product?
+bool order_argument(py::handle given) {
+  auto const order = text_argument("order", given);
+  if (order == "K") return true;
+  if (order == "C") return false;
+  throw OperandError(
+      "order is 'C' for a new result whose last mode is the fastest, or 'K' for one that lies as suits the "
+      "product; got '" +
+      std::string(order) + "'\n  next: pass out, an array that lies as you want");
+}
+
 }  // namespace
 
 Hooks& hooks() {
   static auto* const kept = new Hooks;  // never destroyed: the interpreter may end before
   return *kept;
-}
-
-int& host_threads() {
-  static int threads = runtime::host_processors();
-  return threads;
 }
 
 Options::Options(Definition const& definition, Asked const& asked) : kernel(definition.kernel) {
@@ -95,6 +101,7 @@ Options::Options(Definition const& definition, Asked const& asked) : kernel(defi
   if (auto* const x = asked[Arg::conj_a]) conj_a = flag_argument("conj_a", x);
   if (auto* const x = asked[Arg::conj_b]) conj_b = flag_argument("conj_b", x);
   if (auto* const x = asked[Arg::batch_invariant]) batch_invariant = flag_argument("batch_invariant", x);
+  if (auto* const x = asked[Arg::order]) any_order = order_argument(x);
   if (auto* const x = asked[Arg::workspace]) workspace_limit = bytes_argument("workspace", x);
   if (auto* const x = asked[Arg::emulator]) emulator = emulator_argument(x);
   if (auto* const x = asked[Arg::epilogue]) {
@@ -118,6 +125,7 @@ void Options::apply(Request& request) const {
   request.conj_a = conj_a;
   request.conj_b = conj_b;
   request.batch_invariant = batch_invariant;
+  request.any_order = any_order;
   request.workspace_limit = workspace_limit;
   request.scale = scale;
   request.activation = activation;
@@ -207,8 +215,9 @@ bool Call::make_result(execution::Prepared const& prepared) {
   Product const& product = prepared.outline.product;
   py::tuple shape(product.shape.size());
   for (std::size_t i = 0; i < product.shape.size(); ++i) shape[i] = product.shape[i];
-  result_ = hooks().empty_result(py::handle(asked_[Arg::a]), shape, py::bool_(product.first_fastest),
-                                 py::str(text_of(product.dtype)));
+  py::object order = py::none();  // the usual one
+  if (!std::is_sorted(product.order.begin(), product.order.end())) order = py::tuple(py::cast(product.order));
+  result_ = hooks().empty_result(py::handle(asked_[Arg::a]), shape, order, py::str(text_of(product.dtype)));
   is_new_ = true;
   out_.emplace("C", result_, stream_);
   View const& x = out_->view();
@@ -223,12 +232,12 @@ bool Call::make_result(execution::Prepared const& prepared) {
   return as_prepared;
 }
 
-py::object Call::run(execution::Prepared const& prepared, int host_threads, py::handle workspace) {
+py::object Call::run(execution::Prepared const& prepared, py::handle workspace) {
   if (!is_new_) require_apart(request_);
   Product const& product = prepared.outline.product;
   if (!product.geometry.is_empty()) {
     Execution execution;
-    execution.host_threads = host_threads;
+    execution.host_threads = runtime::host_threads();
     execution.emulator = options_.emulator;
     bool const on_gpu = request_.a->on_cuda();
     if (on_gpu) execution.stream = reinterpret_cast<void*>(*stream_);

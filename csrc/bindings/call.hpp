@@ -27,7 +27,7 @@ struct Definition {
 
 // What Python does for a call.
 struct Hooks {
-  py::object empty_result;  // (like, shape, first_fastest, dtype) -> array
+  py::object empty_result;  // (like, shape, order of its modes from the slowest or None, dtype) -> array
   py::object as_result;     // (like, array) -> array of the library of `like`
   py::object as_number;     // (array of no modes) -> a scalar of NumPy, if it is one of its arrays
   py::object with_numbers;  // (function, (A, B)) -> [A, B], arrays
@@ -36,9 +36,6 @@ struct Hooks {
   py::object explanation;   // (name, facts) -> Explanation
 };
 Hooks& hooks();
-
-// Threads that a call on host arrays may use. Guarded by the GIL.
-int& host_threads();
 
 // The options of a call that are no arrays, read once.
 struct Options {
@@ -57,6 +54,7 @@ struct Options {
   bool conj_a = false;
   bool conj_b = false;
   bool batch_invariant = false;
+  bool any_order = false;
   std::int64_t workspace_limit = kNoLimit;
   double scale = 1;
   Activation activation = Activation::none;
@@ -83,7 +81,7 @@ class Call {
   bool make_result(execution::Prepared const& prepared);
 
   // Computes, and returns the result.
-  py::object run(execution::Prepared const& prepared, int host_threads, py::handle workspace = py::handle());
+  py::object run(execution::Prepared const& prepared, py::handle workspace = py::handle());
 
  private:
   void import_arrays();

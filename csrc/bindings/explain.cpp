@@ -119,6 +119,7 @@ py::dict facts_of(Request const& request, execution::Outline const& outline) {
   py::tuple shape(product.shape.size());
   for (std::size_t i = 0; i < product.shape.size(); ++i) shape[i] = product.shape[i];
   d["shape"] = shape;
+  d["order"] = py::tuple(py::cast(product.order));
   d["dtype"] = g.compute == Compute::copy ? text_of(product.dtype) : name_of(g.type[Role::d]);
   return d;
 }

@@ -112,6 +112,7 @@ void register_kernels(py::module_& module) {
   module.def("devices", &devices);
   module.def("host_isa", [] { return name_of(runtime::host_info().isa); });
   module.def("host_processors", &runtime::host_processors);
+  module.def("processors_of_quota", &runtime::processors_of_quota, py::arg("groups"), py::arg("root"));
   module.def("entries", &entries);
   module.def("registers", &registers, py::arg("name"));
 }

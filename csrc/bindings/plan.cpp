@@ -73,7 +73,7 @@ class HeldPlan {
     Call call(definition_, given, *options_);
     if (!(execution::Key(call.request()) == key_)) require_fit(call);
     if (!call.make_result(*prepared_)) require_fit(call);
-    return call.run(*prepared_, host_threads(), given[Arg::workspace]);
+    return call.run(*prepared_, given[Arg::workspace]);
   }
 
   std::int64_t workspace_bytes() const { return prepared_ != nullptr ? prepared_->workspace_bytes() : 0; }

@@ -14,6 +14,7 @@
 #include "bindings/vectorcall.hpp"
 #include "dispatch/tuned.hpp"
 #include "runtime/cuda.hpp"
+#include "runtime/host.hpp"
 
 namespace cute_py::bindings {
 namespace {
@@ -40,7 +41,7 @@ py::object call(Definition const& definition, PyObject* const* arguments, std::s
   Call call(definition, asked, options);
   auto prepared = call.prepare();
   if (!call.make_result(*prepared)) prepared = call.prepare();
-  return call.run(*prepared, host_threads());
+  return call.run(*prepared);
 }
 
 PyObject* vectorcall(PyObject* self, PyObject* const* arguments, std::size_t flags, PyObject* names) {
@@ -161,8 +162,8 @@ void set_hooks(py::object const& empty_result, py::object const& as_result, py::
 
 void register_product(py::module_& module) {
   module.attr("Product") = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(product_type()));
-  module.def("num_threads", [] { return host_threads(); });
-  module.def("set_num_threads", [](int threads) { host_threads() = threads; }, py::arg("threads"));
+  module.def("num_threads", &runtime::host_threads);
+  module.def("set_num_threads", &runtime::set_host_threads, py::arg("threads"));
   module.def("make_product", &make_product, py::arg("name"), py::kw_only(), py::arg("layout") = "",
              py::arg("factors") = "", py::arg("labels") = py::none(), py::arg("labels_of") = py::none(),
              py::arg("what") = "", py::arg("kernel") = "auto", py::arg("takes_c") = true,

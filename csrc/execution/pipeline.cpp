@@ -10,6 +10,7 @@
 #include "dispatch/tuned.hpp"
 #include "instances/registry.hpp"
 #include "runtime/cuda.hpp"
+#include "runtime/host.hpp"
 
 namespace cute_py::execution {
 namespace {
@@ -217,7 +218,8 @@ void Key::assign(Request const& r) {
   add(bits(r.alpha) | bits(r.beta) << 4 | std::uint64_t{r.scale != 1} << 8 | std::uint64_t{r.saturate} << 9 |
       std::uint64_t{r.conj_a} << 10 | std::uint64_t{r.conj_b} << 11 | std::uint64_t{r.batch_invariant} << 12 |
       std::uint64_t{c_is_out} << 13 | std::uint64_t{r.config.has_value()} << 14 |
-      std::uint64_t{r.invented != nullptr} << 15 | static_cast<std::uint64_t>(r.activation) << 16);
+      std::uint64_t{r.invented != nullptr} << 15 | static_cast<std::uint64_t>(r.activation) << 16 |
+      std::uint64_t{r.any_order} << 32);
   for (View const* view : {r.a, r.b, r.c, r.out, r.bias, r.residual}) add(view);
   add(r.function->id);
   add(r.what);
@@ -231,6 +233,7 @@ void Key::assign(Request const& r) {
   }
   add(static_cast<std::uint64_t>(r.workspace_limit));
   add(dispatch::tuned().version());
+  add(static_cast<std::uint64_t>(runtime::host_threads()));
   add(r.device);
   if (r.invented != nullptr) {
     DeviceInfo const& device = *r.invented;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -404,12 +405,15 @@ class Maker {
   }
 
   void add_result() {
-    product_.first_fastest = !function_.layout.empty();
     auto const rank = product_.shape.size();
+    product_.order.resize(rank);
+    std::iota(product_.order.begin(), product_.order.end(), 0);
+    if (!function_.layout.empty()) std::reverse(product_.order.begin(), product_.order.end());
+    if (r_.any_order) order_as_factors();
     product_.stride.resize(rank);
     std::int64_t stride = 1;
-    for (std::size_t i = 0; i < rank; ++i) {
-      auto const at = product_.first_fastest ? i : rank - 1 - i;
+    for (std::size_t i = rank; i-- > 0;) {
+      auto const at = static_cast<std::size_t>(product_.order[i]);
       product_.stride[at] = stride;
       stride *= std::max<std::int64_t>(product_.shape[at], 1);
     }
@@ -428,6 +432,35 @@ class Maker {
     if (!g_.reads_c) return;
     place(*r_.c, labels_.d, Role::c);
     g_.c_is_d = r_.out == nullptr || same_place(*r_.c, *r_.out);
+  }
+
+  // The modes of a new result in the order that they have in the factors: those of L are the slowest, and those of N
+  // the fastest, so that what a kernel writes together lies together. If one factor has all of them, in the order of
+  // that one.
+  void order_as_factors() {
+    struct Place {
+      int group;            // 0 of the slowest
+      std::int64_t stride;  // in a factor
+    };
+    std::int64_t const few = 16;
+    bool const n_is_fastest = g_.n.size() >= few || g_.n.size() >= g_.m.size();
+    auto const place_of = [&](int at) {
+      Letter const& letter = *find(labels_.d[static_cast<std::size_t>(at)]);
+      Mode const& mode = mode_of(letter);
+      auto const along = [&](Role role) {
+        auto const stride = std::abs(mode.stride[role]);
+        return stride == 0 ? std::numeric_limits<std::int64_t>::max() : stride;
+      };
+      if (g_.n.rank() == 0) return Place{0, along(Role::a)};
+      if (g_.m.rank() == 0) return Place{0, along(Role::b)};
+      if (letter.in_a && letter.in_b) return Place{0, along(Role::a)};
+      return letter.in_a ? Place{n_is_fastest ? 1 : 2, along(Role::a)} : Place{n_is_fastest ? 2 : 1, along(Role::b)};
+    };
+    std::stable_sort(product_.order.begin(), product_.order.end(), [&](int x, int y) {
+      Place const p = place_of(x);
+      Place const q = place_of(y);
+      return p.group != q.group ? p.group < q.group : p.stride > q.stride;
+    });
   }
 
   void add_epilogue() {

@@ -17,7 +17,7 @@ struct Product {
   std::vector<std::int64_t> stride;  // of a new one, in elements: dense
   DType type = DType::f32;           // of a new one
   dlpack::DataType dtype{};          // the same, as it is exported; of a copy also one that no product takes
-  bool first_fastest = false;        // of a new one: its first mode, or else its last
+  std::vector<int> order;            // of the modes of a new one, from the slowest to the fastest
 
   Labels labels;  // a letter for each mode of A, of B and of the result
 

@@ -67,6 +67,7 @@ struct Request {
   bool conj_a = false;
   bool conj_b = false;
   bool batch_invariant = false;
+  bool any_order = false;                      // a new result lies as suits the product
   std::int64_t workspace_limit = kNoLimit;     // bytes that its steps may take beside the arrays
   std::string_view compute;                    // "" for the types' own
   std::string_view out_dtype;                  // "" for the factors' own

@@ -25,7 +25,7 @@ from cute_py.layout import tensor as _tensor
 from cute_py.layout.tensor import *  # noqa: F403
 from cute_py.machine.banks import BankConflicts, SwizzleChoice, bank_conflicts, best_swizzle
 from cute_py.machine.devices import Device, cuda_available, devices
-from cute_py.machine.threads import get_num_threads, set_num_threads
+from cute_py.machine.threads import get_num_threads, register_threadpoolctl, set_num_threads
 from cute_py.machine.tma import TmaReport, tma_check
 from cute_py.products import blas as _blas
 from cute_py.products import contraction as _contraction
@@ -82,6 +82,7 @@ __all__ = [
     "layout",
     "load_tuning",
     "permute",
+    "register_threadpoolctl",
     "save_tuning",
     "set_num_threads",
     "tma_check",

@@ -23,19 +23,20 @@ _DLPACK_CPU = (1, 3)  # kDLCPU, kDLCUDAHost
 _DLPACK_CUDA = (2, 13)  # kDLCUDA, kDLCUDAManaged
 
 
-def empty_result(like: Any, shape: tuple[int, ...], first_fastest: bool, dtype: str) -> Any:
+def empty_result(like: Any, shape: tuple[int, ...], order: tuple[int, ...] | None, dtype: str) -> Any:
     """Return memory for a result, beside the array `like` and from its library.
 
-    The last mode is the fastest, or the first if `first_fastest`. `dtype` is a name, such as ``"float32"``. A library without
+    `order` has the modes from the slowest to the fastest; None if the last is the fastest. `dtype` is a name, such as ``"float32"``. A library without
     mutable arrays gets a stand-in, which `as_result` turns into one of its own.
     """
-    stored = shape[::-1] if first_fastest else shape
+    stored = shape if order is None else tuple([shape[i] for i in order])
+    back = None if order is None else tuple([order.index(i) for i in range(len(shape))])
     if type(like) is np.ndarray:
         result = np.empty(stored, numpy_type(dtype))
-        return result.T if first_fastest else result
+        return result if back is None else result.transpose(back)
     if (torch := _library_of(like, "torch", "Tensor")) is not None:
         result = torch.empty(stored, dtype=getattr(torch, dtype), device=like.device)
-        return result.permute(*range(len(shape) - 1, -1, -1)) if first_fastest else result
+        return result if back is None else result.permute(back)
     if (cupy := _library_of(like, "cupy", "ndarray")) is not None:
         with like.device:
             result = cupy.empty(stored, dtype=numpy_type(dtype))
@@ -43,14 +44,14 @@ def empty_result(like: Any, shape: tuple[int, ...], first_fastest: bool, dtype: 
         kind, ordinal = like.__dlpack_device__()
         is_jax = _library_of(like, "jax", "Array") is not None
         if kind in _DLPACK_CUDA and is_jax:
-            return _core.Buffer(device=ordinal, shape=list(shape), first_fastest=first_fastest, dtype=dtype)
+            return _core.Buffer(device=ordinal, shape=list(shape), order=list(order or ()), dtype=dtype)
         if kind not in _DLPACK_CPU:
             raise OperandError(
                 f"cute_py cannot make a result for {type(like).__module__}.{type(like).__qualname__}\n"
                 "  next: pass C, an array to write to"
             )
         result = _aligned(stored, numpy_type(dtype)) if is_jax else np.empty(stored, numpy_type(dtype))
-    return result.T if first_fastest else result
+    return result if back is None else result.transpose(back)
 
 
 @lru_cache(maxsize=64)

@@ -71,19 +71,20 @@ class _Pairs:
             optimize = _given_path(len(self.arrays), optimize)
         half, self.steps = _steps(subscripts, shapes, types, optimize)
 
-        self._last = options
+        self._given = options
+        self._last = options if "order" in options else {**options, "order": _order_like(self.arrays[0])}
         if len(self.steps) > 1 or half is not None:
             compute = type_name("compute", options.get("compute"))
             in_float32 = compute in (None, "float32", "tfloat32")
             if half is not None and options.get("out_dtype") is None and in_float32:
-                self._last = {**options, "out_dtype": half}
-            self._inner = {name: x for name, x in options.items() if name not in ("epilogue", "out_dtype")}
+                self._last = {**self._last, "out_dtype": half}
+            self._inner = {name: x for name, x in options.items() if name not in ("epilogue", "out_dtype", "order")}
             self._widened = {**self._inner, "out_dtype": "float32"} if in_float32 else self._inner
 
     def only_moves(self, alpha: Any) -> bool:
         """Is the result made of elements of the one operand, as they are?"""
         is_itself = len(self.steps) == 1 and self.steps[0].second is None
-        return is_itself and bool(self.steps[0].kept) and not self._last and type(alpha) in (int, float) and alpha == 1
+        return is_itself and bool(self.steps[0].kept) and not self._given and type(alpha) in (int, float) and alpha == 1
 
     def options_of(self, step: _Step) -> dict[str, Any]:
         """Return the options of a step: those of the caller are the last one's."""
@@ -111,8 +112,13 @@ class _Pairs:
             said = getattr(step.product, verb)(x, y, **more, **self.options_of(step))
             found.append(said)
             if not is_last:
-                values.append(empty_result(x, said.shape, False, said.dtype))
+                values.append(empty_result(x, said.shape, None, said.dtype))
         return found
+
+
+def _order_like(array: Any) -> str:
+    """Return how a result lies by default: as suits the product, for libraries whose own einsum does so, too."""
+    return "K" if type(array).__module__.partition(".")[0] in ("numpy", "torch", "cupy") else "C"
 
 
 class Einsum:
@@ -135,7 +141,7 @@ class Einsum:
             if move is None:
                 second = operands[2] if len(operands) == 3 else _one(operands[1].dtype)
                 try:
-                    return as_number(product(operands[1], second, alpha=alpha, out=out), out)
+                    return as_number(product(operands[1], second, alpha=alpha, out=out, order="K"), out)
                 except CuteError as error:
                     raise error if len(operands) == 3 else _without_the_one(error) from None
         pairs = _Pairs(operands, optimize, dict(options))
@@ -280,8 +286,9 @@ optimize
     a list of tuples of positions. False takes them from the left. What is found is kept for calls with the same
     subscripts, shapes and types.
 options
-    Of `contract`: `alpha`, `device`, `compute`, `out_dtype`, ...; `alpha`, `epilogue` and `out_dtype` apply to the last
-    pair.
+    Of `contract`: `alpha`, `device`, `compute`, `out_dtype`, ...; `alpha`, `epilogue`, `out_dtype` and `order` apply to the
+    last pair. Of arrays of NumPy, PyTorch and CuPy `order` is ``"K"`` if left out, as in the einsums of these: the modes of a
+    new result lie as suits the product. With ``order="C"`` its last mode is the fastest.
 
 Without a sum and with no options, one operand gives a view of itself, as in NumPy: ``einsum("ij->ji", A)`` shares A's memory, and
 ``einsum("ii->i", A)`` is its diagonal. With `out` it is a copy, bit by bit. A plan always makes a result of its own.

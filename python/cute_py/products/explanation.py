@@ -121,6 +121,8 @@ class Explanation:
         The kernels, in order; mostly one.
     shape, dtype
         Of the result.
+    order
+        The modes of a new result, counted from 0, from the slowest to the fastest.
     candidates
         Every way to multiply that could be taken, the chosen one first, then by what they are expected to take.
     tuned
@@ -147,6 +149,7 @@ class Explanation:
     workspace_bytes: int
     steps: tuple[Step, ...]
     shape: tuple[int, ...]
+    order: tuple[int, ...]
     dtype: str
     candidates: tuple[Candidate, ...]
     tuned: bool

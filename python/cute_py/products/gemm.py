@@ -75,6 +75,9 @@ def gemm(
         The most bytes of memory that the product may take beside its arrays: for parts of K and their sums, for factors and
         results that are packed, for operands that are summed first. By default an eighth of a GPU's memory for what is packed,
         and as much as it takes for the others. With less it may be slower.
+    order
+        How a new result lies: ``"C"``, the last mode is the fastest; or ``"K"``, as suits the product best, which spares the work
+        of ordering it anew. `einsum` of arrays of NumPy, PyTorch and CuPy does so by default, as their own einsums do.
 
     Returns
     -------

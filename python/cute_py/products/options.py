@@ -55,6 +55,7 @@ class Options(TypedDict, total=False):
     epilogue: Epilogue | None
     batch_invariant: bool
     workspace: int | None
+    order: Literal["C", "K"]
 
 
 class EinsumOptions(TypedDict, total=False):
@@ -69,6 +70,7 @@ class EinsumOptions(TypedDict, total=False):
     epilogue: Epilogue | None
     batch_invariant: bool
     workspace: int | None
+    order: Literal["C", "K"]
 
 
 class CopyOptions(TypedDict, total=False):
@@ -95,4 +97,5 @@ OPTIONS: dict[str, Any] = {
     "epilogue": None,
     "batch_invariant": False,
     "workspace": None,
+    "order": "C",
 }

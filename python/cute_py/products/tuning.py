@@ -218,7 +218,7 @@ def _runner(
     place = given.get("out")
     place = place if place is not None else given.get("C")
     if place is None:
-        scratch = empty_result(given["A"], explanation.shape, explanation.labels[2] == "", explanation.dtype)
+        scratch = empty_result(given["A"], explanation.shape, explanation.order, explanation.dtype)
     else:
         scratch = _like(place)
     call = {name: x for name, x in given.items() if name not in ("config", "kernel", "out")}
