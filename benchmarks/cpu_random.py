@@ -7,7 +7,7 @@
 `gemm`: M, N and K log-uniform from 1 to 2048 in all four layouts, against ``np.matmul(out=)`` and ``torch.mm(out=)``.
 `contract`: operands of one to six indices in any order, kept, summed or of a batch, 1e4 to 1e8 multiply-adds, against
 ``np.einsum(optimize=True)`` and ``torch.einsum``. `tccg`: the 48 contractions of the TCCG benchmark, extents made smaller
-in proportion until 0.2e9 to 4e9 multiply-adds remain, also against ``np.tensordot`` with a copy into the order that is
+in proportion until at most 2e9 multiply-adds remain, also against ``np.tensordot`` with a copy into the order that is
 asked for, and against pytblis if it is installed. Each problem is drawn anew from its number. Results are compared with
 float64 before they are timed; the calls take turns in one process; medians.
 """

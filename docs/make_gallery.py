@@ -1,4 +1,4 @@
-"""Write the pictures of gallery.md and gett.md: ``python docs/make_gallery.py``.
+"""Write the pictures of gallery.md, gett.md and cpu.md: ``python docs/make_gallery.py``.
 
 The pages are the only lists. The Python blocks of a page are one program; where a picture follows a block, the value of the block's
 last line is the picture.
@@ -10,7 +10,7 @@ import ast
 import re
 from pathlib import Path
 
-PAGES = [Path(__file__).parent / name for name in ("gallery.md", "gett.md")]
+PAGES = [Path(__file__).parent / name for name in ("gallery.md", "gett.md", "cpu.md")]
 FOLDER = PAGES[0].parent / "gallery"
 BLOCK = re.compile(r"^```python\n(.*?)^```$(?:\n\n!\[[^\]\n]*\]\(gallery/([^)\n]+)\)$)?", re.MULTILINE | re.DOTALL)
 
