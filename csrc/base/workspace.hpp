@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
-#include <utility>
 
 #ifdef __linux__
 #include <sys/mman.h>

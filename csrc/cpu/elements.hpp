@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
+#include <vector>
 
 #include "base/parallel.hpp"
 #include "cpu/arithmetic.hpp"
@@ -43,7 +43,11 @@ class Elements {
     auto const threads = static_cast<std::int64_t>(
         std::clamp(work / kWorkPerThread, 1.0,
                    static_cast<double>(std::min<std::int64_t>(std::max(execution.host_threads, 1), count))));
-    auto const chunk = std::max<std::int64_t>(1, std::min(count / (4 * threads), kMostRectangles));
+    // A moment that nobody notices lies between two questions whether to stop.
+    constexpr std::int64_t kWorkUnchecked = 1 << 22;
+    auto const of_rectangle = std::min(i_.extent, most_i) * std::min(j_.extent, most_j) * steps_;
+    auto const chunk = std::max<std::int64_t>(
+        1, std::min(count / (4 * threads), kWorkUnchecked / std::max<std::int64_t>(of_rectangle, 1)));
     parallel_for(static_cast<int>(threads), ceil_div(count, chunk), [&](std::int64_t c) {
       execution.check_interrupt();
       Place place(rest_, c * chunk / (parts_i * parts_j));
@@ -62,7 +66,6 @@ class Elements {
 
  private:
   static constexpr std::int64_t kMostElements = 8192;
-  static constexpr std::int64_t kMostRectangles = 1024;
 
   static bool is_across(ElementFactor const& x) { return x.i != 0 && x.i != 1 && x.j == 1; }
 

@@ -23,6 +23,9 @@ struct RegisterTile {
   }
 };
 
+// Of a small product, a panel with so many steps of k at most is packed once for all columns.
+inline constexpr std::int64_t kMostStepsPacked = 4096;
+
 constexpr RegisterTile register_tile(Isa isa) {
   switch (isa) {
     case Isa::baseline:

@@ -142,8 +142,8 @@ Estimate small(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo 
   double const products = std::max(kLatency, 0.55 * vectors * columns);
   double const moved = in_place ? 0 : own_a && stride_of(g.k, Role::a) == 1 ? kTransposed * vectors : 60 * vectors;
   double const converted = own_b ? 0 : 4 * columns;
-  double const step = static_cast<double>(tiles_n) * (products + converted) +
-                      moved * (along_k || x.k > block_of_k(g.compute) ? tiles_n : 1);
+  double const step =
+      static_cast<double>(tiles_n) * (products + converted) + moved * (along_k || x.k > kMostStepsPacked ? tiles_n : 1);
   double const math = panels * (k * step / kCyclesPerUs + static_cast<double>(tiles_n) * kSmallTileUs);
 
   // A is read once, if a panel of it stays near; B for each panel; D in pieces, if its rows do not follow one another.

@@ -6,7 +6,7 @@
 //
 // Requires:  one mode at most in M, N and K, of any stride, float32 or float64 computed in, results of any type
 // Numerics:  those of the engine, bit by bit
-// Memory:    some 200 KB of the stack, and a panel of A, up to 2 MB
+// Memory:    some 200 KB of the stack, and a panel of A, up to 1 MB
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -34,7 +34,6 @@ namespace {
 constexpr std::int64_t kMostRows = 48;  // of a packed panel
 constexpr std::int64_t kMostColumns = 14;
 constexpr std::int64_t kMostElements = 448;    // of a register tile
-constexpr std::int64_t kMostPacked = 4096;     // steps of k of a panel
 constexpr std::int64_t kBytesKept = 24 << 10;  // of A, while all columns go by
 constexpr double kWorkPerThread = 1 << 21;
 
@@ -62,11 +61,11 @@ class SmallProducts {
         is_in_place_(a_.is_own_type && (a_.row == 1 || m_ == 1)),
         is_along_k_(!is_in_place_ && a_.is_own_type && a_.step == 1 && n_ <= tile.few),
         packs_(!is_in_place_ && !is_along_k_),
-        packs_once_(packs_ && k_ <= kMostPacked),
-        is_by_columns_(!packs_ && m_ * k_ * static_cast<std::int64_t>(sizeof(T)) <= kBytesKept),
+        packs_once_(packs_ && k_ <= kMostStepsPacked),
         rows_(is_in_place_                          ? tile.vectors_of(static_cast<int>(columns_)) * line.lanes
               : is_along_k_ || m_ <= 2 * line.lanes ? 2 * line.lanes
                                                     : micro.mr),
+        is_by_columns_(!packs_ && (m_ <= rows_ || m_ * k_ * static_cast<std::int64_t>(sizeof(T)) <= kBytesKept)),
         finish_(g, x, line) {
     for (Role const role : {Role::c, Role::d, Role::bias, Role::residual}) {
       if (g.has(role)) row_[role] = stride_of(g.m, role), column_[role] = stride_of(g.n, role);
@@ -275,9 +274,9 @@ class SmallProducts {
   bool const is_along_k_;       // are rows of A, and transposed in registers
   bool const packs_;            // rows of A, or what is not of the type that is computed in
   bool const packs_once_;       // for all columns
-  bool const is_by_columns_;
-  bool stores_at_once_;      // there is nothing to add or to apply to what a register tile has
-  std::int64_t const rows_;  // of a register tile
+  bool stores_at_once_;         // there is nothing to add or to apply to what a register tile has
+  std::int64_t const rows_;     // of a register tile
+  bool const is_by_columns_;    // do columns go by in the outer loop?
   PerRole<std::int64_t> row_;
   PerRole<std::int64_t> column_;
   std::int64_t columns_c_[kMostColumns];

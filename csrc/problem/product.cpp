@@ -409,7 +409,7 @@ class Maker {
     product_.order.resize(rank);
     std::iota(product_.order.begin(), product_.order.end(), 0);
     if (!function_.layout.empty()) std::reverse(product_.order.begin(), product_.order.end());
-    if (r_.any_order) order_as_factors();
+    if (r_.any_order && function_.layout.empty()) order_as_factors();
     product_.stride.resize(rank);
     std::int64_t stride = 1;
     for (std::size_t i = rank; i-- > 0;) {

@@ -77,7 +77,8 @@ def gemm(
         and as much as it takes for the others. With less it may be slower.
     order
         How a new result lies: ``"C"``, the last mode is the fastest; or ``"K"``, as suits the product best, which spares the work
-        of ordering it anew. `einsum` of arrays of NumPy, PyTorch and CuPy does so by default, as their own einsums do.
+        of ordering it anew. `einsum` of arrays of NumPy, PyTorch and CuPy does so by default, as their own einsums do. New results of
+        the functions with BLAS names are column-major in either case.
 
     Returns
     -------
