@@ -1,9 +1,10 @@
 """Square products of every type against cuBLAS, which PyTorch calls: TFLOP/s and ratios, in all four layouts.
 
-    python benchmarks/gpu_types.py [--size 4096] [--types float16 float64]
+    python benchmarks/gpu_types.py [--sizes 4096 8192] [--types float16 float64]
 
-Both run in one process, alternating; medians. Each result is compared with float64 on random rows before it is timed.
-Needs PyTorch with CUDA.
+Both run in one process, alternating; medians. Each result is compared with float64 on random rows before it is timed. A type
+with ``/fast`` leaves the sums to the tensor core; results of float8 are bfloat16, those of int8 int32. Where cuBLAS takes no such
+layout, there is no ratio. Needs PyTorch with CUDA.
 """
 
 from __future__ import annotations
@@ -11,13 +12,26 @@ from __future__ import annotations
 import argparse
 import statistics
 import sys
+from collections.abc import Callable
+from functools import partial
 
 import torch
 
 import cute_py
 
 LAYOUTS = {"nt": (True, True), "tn": (False, False), "nn": (True, False), "tt": (False, True)}
-TYPES = ("float16", "bfloat16", "tfloat32", "float32", "float64", "complex64", "int8")
+TYPES = (
+    "float16",
+    "bfloat16",
+    "tfloat32",
+    "float32",
+    "float64",
+    "complex64",
+    "int8",
+    "float8_e4m3fn",
+    "float8_e4m3fn/fast",
+    "float8_e5m2/fast",
+)
 
 
 def draw(rows: int, columns: int, dtype: torch.dtype, first_unit: bool) -> torch.Tensor:
@@ -32,10 +46,29 @@ def draw(rows: int, columns: int, dtype: torch.dtype, first_unit: bool) -> torch
 def is_right(C: torch.Tensor, A: torch.Tensor, B: torch.Tensor, name: str) -> bool:
     rows = torch.randint(0, A.shape[0], (64,), device="cuda")
     wide = torch.complex128 if A.dtype.is_complex else torch.float64
-    a, b = A[rows].to(wide), B.to(wide)
+    a, b = (x.float().to(wide) if x.dtype.itemsize == 1 else x.to(wide) for x in (A, B))
+    a = a[rows]
     size = a.abs() @ b.abs().t()
-    unit = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "tfloat32": 2.0**-10, "float64": 2.0**-50}.get(name, 2.0**-17)
+    unit = {"float16": 2.0**-11, "tfloat32": 2.0**-10, "float64": 2.0**-50, "int8": 0}.get(name, 2.0**-17)
+    unit = 2.0**-8 if C.dtype == torch.bfloat16 else unit
     return bool(((C[rows].to(wide) - a @ b.t()).abs() <= unit * size).all())
+
+
+def peer(A: torch.Tensor, B: torch.Tensor, C: torch.Tensor, is_fast: bool) -> Callable[[], object] | None:
+    """cuBLAS's product of the same layout, or None."""
+    one = torch.ones((), device="cuda")
+    D = torch.empty((C.shape[1], C.shape[0]), device="cuda", dtype=C.dtype)
+    if A.dtype == torch.int8:
+        call = partial(torch._int_mm, B, A.t(), out=D)
+    elif A.dtype.itemsize == 1:
+        call = partial(torch._scaled_mm, B, A.t(), one, one, out_dtype=C.dtype, use_fast_accum=is_fast, out=D)
+    else:
+        call = partial(torch.mm, B, A.t(), out=D)
+    try:
+        call()
+    except (RuntimeError, ValueError):
+        return None
+    return call
 
 
 def median_seconds(calls: list, repeats: int) -> list[float]:
@@ -54,34 +87,35 @@ def median_seconds(calls: list, repeats: int) -> list[float]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--size", type=int, default=4096)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[4096])
     parser.add_argument("--types", nargs="+", choices=TYPES, default=TYPES)
     parser.add_argument("--repeats", type=int, default=9)
     options = parser.parse_args()
-    n = options.size
-    print(f"{torch.cuda.get_device_name()}, M = N = K = {n}, TFLOP/s and (ratio to cuBLAS)")
+    print(f"{torch.cuda.get_device_name()}, TFLOP/s and (ratio to cuBLAS)")
     for name in options.types:
-        dtype = torch.float32 if name == "tfloat32" else getattr(torch, name)
-        torch.backends.cuda.matmul.allow_tf32 = name == "tfloat32"
-        compute = "tfloat32" if name == "tfloat32" else None
-        flops = (8 if dtype.is_complex else 2) * n**3
-        line = f"{name:10}"
-        for layout, (a_first, b_first) in LAYOUTS.items():
-            A, B = draw(n, n, dtype, a_first), draw(n, n, dtype, b_first)
-            C = torch.empty((n, n), device="cuda", dtype=torch.int32 if name == "int8" else dtype).t()
-            cute_py.gemm(A, B, C, compute=compute)
-            if not is_right(C, A, B, name):
-                print(f"{name} {layout}: WRONG", file=sys.stderr)
-                return 1
-            calls = [lambda: cute_py.gemm(A, B, C, compute=compute)]  # noqa: B023
-            if name != "int8":
-                D = torch.empty((n, n), device="cuda", dtype=dtype)
-                calls.append(lambda: torch.mm(B, A.t(), out=D))  # noqa: B023
-            times = median_seconds(calls, options.repeats)
-            ratio = f"({times[1] / times[0]:.2f})" if len(times) > 1 else ""
-            line += f"  {layout} {flops / times[0] / 1e12:6.1f} {ratio:6}"
-        kernel = cute_py.gemm.explain(A, B, C, compute=compute).chosen
-        print(f"{line}  {kernel}", flush=True)
+        factor, _, is_fast = name.partition("/")
+        dtype = torch.float32 if factor == "tfloat32" else getattr(torch, factor)
+        torch.backends.cuda.matmul.allow_tf32 = factor == "tfloat32"
+        compute = "fast_float32" if is_fast else "tfloat32" if factor == "tfloat32" else None
+        result = {1: torch.bfloat16}.get(dtype.itemsize, dtype) if dtype != torch.int8 else torch.int32
+        for n in options.sizes:
+            flops = (8 if dtype.is_complex else 2) * n**3
+            line = f"{name:20} {n:5}"
+            for layout, (a_first, b_first) in LAYOUTS.items():
+                A, B = draw(n, n, dtype, a_first), draw(n, n, dtype, b_first)
+                C = torch.empty((n, n), device="cuda", dtype=result).t()
+                cute_py.gemm(A, B, C, compute=compute)
+                if not is_right(C, A, B, factor):
+                    print(f"{name} {n} {layout}: WRONG", file=sys.stderr)
+                    return 1
+                calls = [partial(cute_py.gemm, A, B, C, compute=compute)]
+                if (theirs := peer(A, B, C, bool(is_fast))) is not None:
+                    calls.append(theirs)
+                times = median_seconds(calls, options.repeats)
+                ratio = f"({times[1] / times[0]:.2f})" if len(times) > 1 else ""
+                line += f"  {layout} {flops / times[0] / 1e12:6.1f} {ratio:6}"
+            kernel = cute_py.gemm.explain(A, B, C, compute=compute).chosen
+            print(f"{line}  {kernel}", flush=True)
     return 0
 
 

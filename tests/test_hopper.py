@@ -19,10 +19,20 @@ def padded(values: np.ndarray, first_unit: bool) -> np.ndarray:
     """The same numbers with a unit stride along the first or the second mode, and gaps between lines that end anywhere."""
     rows, columns = values.shape
     lines, length = (columns, rows) if first_unit else (rows, columns)
-    memory = np.full((lines, -(-length // 8) * 8 + 8), 7, values.dtype)
+    memory = np.full((lines, -(-length // 16) * 16 + 16), 7, values.dtype)
     array = memory[:, :length].T if first_unit else memory[:, :length]
     array[...] = values
     return array
+
+
+def result_types(variant: Kernel) -> list[str]:
+    """Those that the copy engine writes, or that are written in vectors, and for float8 one that is not."""
+    factor = variant.factors[0]
+    if factor == "int8":
+        return ["int32", "float32"]
+    if factor.startswith("float8"):
+        return ["bfloat16", "float32", "float8_e4m3fn"]
+    return sorted({factor, "float32"})
 
 
 def operands(variant: Kernel, m: int, n: int, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -33,19 +43,31 @@ def operands(variant: Kernel, m: int, n: int, k: int) -> tuple[np.ndarray, np.nd
     return padded(a.astype(dtype), variant.layout[0] == "n"), padded(b.astype(dtype), variant.layout[1] == "t"), a @ b.T
 
 
-@pytest.mark.parametrize("variant", IN_EMULATOR, ids=lambda v: v.name)
-@pytest.mark.parametrize("result", ["factors", "float32"])
+@pytest.mark.parametrize(
+    ("variant", "result"),
+    [(v, result) for v in IN_EMULATOR for result in result_types(v)],
+    ids=lambda v: getattr(v, "name", v),
+)
 def test_ends_lie_anywhere(variant: Kernel, result: str) -> None:
     """The engine fills with zeros what it reads beyond an end, and leaves out what it would write there."""
     m, n, k = variant.tile
-    dtype = np.dtype(np.float32) if result == "float32" else numpy_type(variant.factors[0])
+    dtype = numpy_type(result)
     for extents in ((1, 1, 1), (m - 1, n + 3, k + 1), (2 * m + 5, n - 9, 2 * k - 3), (m, 1, 3 * k)):
         A, B, expected = operands(variant, *extents)
         for along_m in (True, False):
             C = padded(np.zeros(expected.shape, dtype), along_m)
             guard = C.base.copy()
-            cute_py.gemm(A, B, C, kernel=variant.name, device="emulator", emulator=EmulatorOptions("random", seed=3))
-            np.testing.assert_array_equal(C, expected.astype(dtype))
+            cute_py.gemm(
+                A,
+                B,
+                C,
+                kernel=variant.name,
+                compute=variant.compute,
+                device="emulator",
+                emulator=EmulatorOptions("random", seed=3),
+            )
+            wanted = np.clip(expected, -448, 448) if result == "float8_e4m3fn" else expected
+            np.testing.assert_array_equal(C, wanted.astype(dtype))
             C[...] = 0
             np.testing.assert_array_equal(C.base, guard)  # nothing else was written
 
@@ -100,15 +122,20 @@ def test_a_cluster_shares_k(variant: Kernel) -> None:
 
 def gpu_operand(torch: Any, dtype: Any, rows: int, columns: int, first_unit: bool, bound: int) -> Any:
     lines, length = (columns, rows) if first_unit else (rows, columns)
-    memory = torch.randint(-bound, bound + 1, (lines, -(-length // 8) * 8 + 8), device="cuda").to(dtype)
+    memory = torch.randint(-bound, bound + 1, (lines, -(-length // 16) * 16 + 16), device="cuda").float().to(dtype)
     return memory[:, :length].t() if first_unit else memory[:, :length]
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("variant", VARIANTS, ids=lambda v: v.name)
-def test_every_extent_up_to_two_tiles(variant: Kernel) -> None:
+@pytest.mark.parametrize(
+    ("variant", "result"),
+    [(v, result) for v in VARIANTS for result in result_types(v)[:2]],
+    ids=lambda v: getattr(v, "name", v),
+)
+def test_every_extent_up_to_two_tiles(variant: Kernel, result: str) -> None:
     torch = pytest.importorskip("torch")
     dtype = getattr(torch, variant.factors[0])
+    out_dtype = getattr(torch, result)
     m, n, k = variant.tile
     some = (m + 24, n - 24, 2 * k + 16)
     wrong = torch.zeros((), dtype=torch.int64, device="cuda")
@@ -118,10 +145,13 @@ def test_every_extent_up_to_two_tiles(variant: Kernel) -> None:
             extents[mode] = extent
             A = gpu_operand(torch, dtype, extents[0], extents[2], variant.layout[0] == "n", 3)
             B = gpu_operand(torch, dtype, extents[1], extents[2], variant.layout[1] == "t", 2)
-            memory = torch.full((extents[1] + 1, -(-extents[0] // 8) * 8 + 8), 7, device="cuda", dtype=dtype)
-            C = memory[: extents[1], : extents[0]].t()
-            cute_py.gemm(A, B, C, kernel=variant.name)
-            wrong += ((A.double() @ B.double().t()).to(dtype) != C).sum()
+            # Lines of the result along m, or along n.
+            along_m = extent % 2 == 0
+            lines, length = (extents[1], extents[0]) if along_m else (extents[0], extents[1])
+            memory = torch.full((lines + 1, -(-length // 8) * 8 + 8), 7, device="cuda", dtype=out_dtype)
+            C = memory[:lines, :length].t() if along_m else memory[:lines, :length]
+            cute_py.gemm(A, B, C, kernel=variant.name, compute=variant.compute)
+            wrong += ((A.float().double() @ B.float().double().t()).to(out_dtype) != C).sum()
             C[...] = 7
             wrong += (memory != 7).sum()  # nothing else was written
     assert wrong.item() == 0

@@ -10,8 +10,8 @@
 namespace cute_py {
 
 // The type of an array's elements.
-enum class DType : std::uint8_t { f16, bf16, f32, f64, c64, c128, i8, i32 };
-inline constexpr int kDTypes = 8;
+enum class DType : std::uint8_t { f16, bf16, f32, f64, c64, c128, i8, i32, e4m3, e5m2 };
+inline constexpr int kDTypes = 10;
 
 // All that is known of a type, in the order of DType. Its C++ type is in numeric/types.hpp.
 struct DTypeRow {
@@ -33,6 +33,8 @@ inline constexpr DTypeRow kDTypeTable[] = {
     {DType::c128, "complex128", "c128", 16, dlpack::kComplex, "Zd", 0x3ff0000000000000},
     {DType::i8, "int8", "i8", 1, dlpack::kInt, "b", 1},
     {DType::i32, "int32", "i32", 4, dlpack::kInt, "i", 1},
+    {DType::e4m3, "float8_e4m3fn", "e4m3", 1, dlpack::kFloat8E4m3fn, "", 0x38},
+    {DType::e5m2, "float8_e5m2", "e5m2", 1, dlpack::kFloat8E5m2, "", 0x3c},
 };
 static_assert(std::size(kDTypeTable) == kDTypes);
 
@@ -90,10 +92,11 @@ constexpr DTypeSet types(Types... type) {
 
 constexpr bool contains(DTypeSet set, DType type) { return (set >> static_cast<int>(type) & 1u) != 0; }
 
-// What products are formed and summed in. tf32 rounds the factors to 10 bits of mantissa and sums in float32. Behind
-// them, and not counted, what computes nothing: a copy.
-enum class Compute : std::uint8_t { f32, tf32, f64, c64, c128, i32, copy };
-inline constexpr int kComputes = 6;
+// What products are formed and summed in. tf32 rounds the factors to 10 bits of mantissa and sums in float32. fast_f32
+// leaves the sums to a tensor core that keeps fewer bits of them than a float32 has. Behind them, and not counted, what
+// computes nothing: a copy.
+enum class Compute : std::uint8_t { f32, tf32, f64, c64, c128, i32, fast_f32, copy };
+inline constexpr int kComputes = 7;
 
 // All that is known of a way to compute, in the order of Compute.
 struct ComputeRow {
@@ -106,15 +109,19 @@ struct ComputeRow {
 
 inline constexpr DTypeSet kAllTypes = (1u << kDTypes) - 1;
 inline constexpr DTypeSet kSingles = types(DType::f16, DType::bf16, DType::f32);
+inline constexpr DTypeSet kFloat8 = types(DType::e4m3, DType::e5m2);
+
+constexpr bool is_float8(DType type) { return contains(kFloat8, type); }
 
 inline constexpr ComputeRow kComputeTable[] = {
-    {Compute::f32, "float32", DType::f32, kSingles, kSingles | types(DType::i8)},
+    {Compute::f32, "float32", DType::f32, kSingles | kFloat8, kSingles | types(DType::i8) | kFloat8},
     {Compute::tf32, "tfloat32", DType::f32, kSingles, kSingles | types(DType::i8)},
     {Compute::f64, "float64", DType::f64, kSingles | types(DType::f64), types(DType::f32, DType::f64)},
     {Compute::c64, "complex64", DType::c64, kSingles | types(DType::c64), types(DType::c64)},
     {Compute::c128, "complex128", DType::c128, kSingles | types(DType::f64, DType::c64, DType::c128),
      types(DType::c64, DType::c128)},
     {Compute::i32, "int32", DType::i32, types(DType::i8), types(DType::i8, DType::i32, DType::f32)},
+    {Compute::fast_f32, "fast_float32", DType::f32, kFloat8, kSingles | types(DType::i8) | kFloat8},
     {Compute::copy, "copy", DType::i8, kAllTypes, kAllTypes},
 };
 static_assert(std::size(kComputeTable) == kComputes + 1);

@@ -91,9 +91,14 @@ std::optional<DType> dtype_of_format(std::string_view format) {
   return std::nullopt;
 }
 
-// An array of NumPy with the type bfloat16 of ml_dtypes.
-bool is_numpy_bfloat16(py::handle object) {
-  return in_module(object, "numpy") && py::str(object.attr("dtype")).cast<std::string>() == "bfloat16";
+// The type of an array of NumPy that has it from ml_dtypes, and cannot export it.
+std::optional<DType> type_of_ml_dtypes(py::handle object) {
+  if (!in_module(object, "numpy")) return std::nullopt;
+  auto const name = py::str(object.attr("dtype")).cast<std::string>();
+  for (DType const type : {DType::bf16, DType::e4m3, DType::e5m2}) {
+    if (name == name_of(type)) return type;
+  }
+  return std::nullopt;
 }
 
 // The stream that CuPy would use now; 0, the legacy default stream, for a library that does not say.
@@ -362,11 +367,11 @@ void Operand::import_capsule(std::optional<std::uintptr_t> stream) {
     }
   } catch (py::error_already_set const& error) {
     if (!is_refusal(error)) throw;
-    if (!other_ && is_numpy_bfloat16(object_)) {
-      other_ = object_.attr("view")("uint16");
+    if (auto const type = type_of_ml_dtypes(object_); !other_ && type) {
+      other_ = object_.attr("view")(bytes_of(*type) == 1 ? "uint8" : "uint16");
       object_ = other_;
       import_capsule(stream);
-      view_.dtype = {dlpack::kBfloat, 16, 1};
+      view_.dtype = dlpack_of(*type);
       return;
     }
     refuse_export(first_line(error));

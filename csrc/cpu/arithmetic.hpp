@@ -48,8 +48,11 @@ struct Arithmetic<Compute::i32> {
   using Scalar = std::uint32_t;
 };
 
+// Those before fast_f32, for which a host computes in float32.
+inline constexpr int kComputesOnHost = static_cast<int>(Compute::fast_f32);
+
 constexpr char const* letters_of(Compute compute) {
-  constexpr char const* kLetters[kComputes] = {"f32", "tf32", "f64", "c64", "c128", "i32"};
+  constexpr char const* kLetters[kComputesOnHost] = {"f32", "tf32", "f64", "c64", "c128", "i32"};
   return kLetters[static_cast<int>(compute)];
 }
 

@@ -601,7 +601,7 @@ void add(std::vector<Entry>& entries, std::integer_sequence<int, compute...>) {
 }  // namespace
 
 void add_engine(std::vector<Entry>& entries) {
-  constexpr auto kEach = std::make_integer_sequence<int, kComputes>();
+  constexpr auto kEach = std::make_integer_sequence<int, kComputesOnHost>();
   add<Isa::baseline>(entries, kEach);
 #ifdef __x86_64__
   add<Isa::avx2>(entries, kEach);

@@ -17,7 +17,7 @@ struct Line {
 };
 
 // Reads a line of an array as numbers of type T.
-template <class T, DTypeSet set = numeric::kReadableAs<T>>
+template <class T, DTypeSet set = numeric::kReadableOnHost<T>>
 void load_line(void const* data, DType type, Line const& line, std::int64_t count, T* to) {
   numeric::with_type<set>(type, [&](auto const& sample) {
     using Stored = std::decay_t<decltype(sample)>;
@@ -126,7 +126,7 @@ class Finish {
         return;
       }
     }
-    numeric::with_type<numeric::kWritableFrom<E>>(g_.type[Role::d], [&](auto const& sample) {
+    numeric::with_type<numeric::kWritableOnHost<E>>(g_.type[Role::d], [&](auto const& sample) {
       using Stored = std::decay_t<decltype(sample)>;
       auto* const to = static_cast<Stored*>(x_.data[Role::d]) + line.offset;
       for (std::int64_t i = 0; i < count; ++i) {

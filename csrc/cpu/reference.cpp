@@ -52,18 +52,23 @@ int run(Geometry const& g, Arguments const& x, Execution const& execution) {
         execution.check_interrupt();
         for (std::int64_t k = 0; k < extent_k; ++k) {
           if (k % kStepsUnchecked == kStepsUnchecked - 1) execution.check_interrupt();
-          auto const a = numeric::load_as<T>(x.data[Role::a], g.type[Role::a], at_a + offset_of(g.k, Role::a, k));
-          auto const b = numeric::load_as<T>(x.data[Role::b], g.type[Role::b], at_b + offset_of(g.k, Role::b, k));
+          auto const a = numeric::load_as<T, numeric::kReadableOnHost<T>>(x.data[Role::a], g.type[Role::a],
+                                                                          at_a + offset_of(g.k, Role::a, k));
+          auto const b = numeric::load_as<T, numeric::kReadableOnHost<T>>(x.data[Role::b], g.type[Role::b],
+                                                                          at_b + offset_of(g.k, Role::b, k));
           sum = sum + factor<compute>(a, g.conj_a) * factor<compute>(b, g.conj_b);
         }
-        auto const load = [&](Role role) { return numeric::load_as<E>(x.data[role], g.type[role], at(role)); };
+        auto const load = [&](Role role) {
+          return numeric::load_as<E, numeric::kReadableOnHost<E>>(x.data[role], g.type[role], at(role));
+        };
         E result = alpha * numeric::convert<E>(sum);
         if (g.reads_c) result = result + beta * load(Role::c);
         if (g.has_bias) result = result + load(Role::bias);
         result = numeric::activate(g.activation, result);
         result = result * numeric::scalar<E>(x.scale);
         if (g.has_residual) result = result + load(Role::residual);
-        numeric::store_as(x.data[Role::d], g.type[Role::d], at(Role::d), result, g.saturate);
+        numeric::store_as<E, numeric::kWritableOnHost<E>>(x.data[Role::d], g.type[Role::d], at(Role::d), result,
+                                                          g.saturate);
       }
     }
   }

@@ -17,8 +17,10 @@ constexpr int kVectorBytes = 16;
 
 Modes const& own_modes(Geometry const& g, Role factor) { return factor == Role::a ? g.m : g.n; }
 
-// Products of int8 have kernels for k-major factors alone.
-bool needs_k_major(Geometry const& g) { return g.compute == Compute::i32; }
+// The fastest kernels of what is not of 16 bits are for k-major factors alone.
+bool needs_k_major(Geometry const& g) {
+  return g.compute == Compute::i32 || g.compute == Compute::tf32 || is_float8(g.type[Role::a]);
+}
 
 // Kernels without tensor cores transpose a k-major factor on its way to shared memory, element by element.
 bool reads_k_by_elements(Geometry const& g, Role factor) {

@@ -11,8 +11,8 @@
 namespace cute_py::dispatch {
 namespace {
 
-// Sums can be factors of another product, those of int8 cannot.
-bool sums_are_factors(Compute compute) { return compute != Compute::i32; }
+// Sums can be factors of another product, those of numbers of 8 bits cannot.
+bool sums_are_factors(Geometry const& g) { return g.compute != Compute::i32 && !is_float8(g.type[Role::a]); }
 
 // What takes less is not worth another launch.
 constexpr double kShortUs = 8;
@@ -31,9 +31,11 @@ class Planner {
   explicit Planner(Question const& question) : question_(question) {}
 
   Program run(Geometry geometry) {
+    // A host has sums of all bits, and no others.
+    if (question_.target == Target::cpu && geometry.compute == Compute::fast_f32) geometry.compute = Compute::f32;
     PerRole<Place> places;
     for (int i = 0; i < kRoles; ++i) places[static_cast<Role>(i)] = {static_cast<Source>(i), 0};
-    if (geometry.multiplies && sums_are_factors(geometry.compute)) {
+    if (geometry.multiplies && sums_are_factors(geometry)) {
       sum_first(geometry, Role::a, places[Role::a]);
       sum_first(geometry, Role::b, places[Role::b]);
     }

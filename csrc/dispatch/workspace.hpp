@@ -22,6 +22,8 @@ inline void set_array(Geometry& g, Role role, DType type) {
 }
 
 // What sums are added in that are exact already.
-inline Compute exact(Compute compute) { return compute == Compute::tf32 ? Compute::f32 : compute; }
+inline Compute exact(Compute compute) {
+  return compute == Compute::tf32 || compute == Compute::fast_f32 ? Compute::f32 : compute;
+}
 
 }  // namespace cute_py::dispatch

@@ -108,6 +108,15 @@ void for_each_piece(Map const& map, int const (&at)[kBoxModes], std::uint32_t fi
   }
 }
 
+// A float32 with 10 bits of mantissa, to nearest, ties away.
+void round_to_tfloat32(char const* from, char* to) {
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, from, sizeof(bits));
+  bool const is_finite = (bits >> 23 & 0xff) != 0xff;
+  bits = (is_finite ? bits + 0x1000 : bits) & ~0x1fffu;
+  std::memcpy(to, &bits, sizeof(bits));
+}
+
 struct Store {
   TensorMap const* map;
   void const* from;
@@ -199,7 +208,9 @@ void CopyEngine::copy(Load const& load) {
     if ((load.ctas >> rank & 1u) == 0) continue;
     auto* const shared = static_cast<char*>(shared_memory_of_cta(rank));
     for_each_piece(map, load.at, first, [&](std::uint32_t to, char const* from, int bytes) {
-      if (from != nullptr) {
+      if (from != nullptr && map.box.to_tfloat32) {
+        round_to_tfloat32(from, shared + to);
+      } else if (from != nullptr) {
         std::memcpy(shared + to, from, bytes);
       } else {
         std::memset(shared + to, 0, bytes);
@@ -312,7 +323,7 @@ void FactorInShared::check(char const* name) const {
   }
 }
 
-void Warpgroup::ask(WarpgroupMma const& mma, FactorInShared const& a, FactorInShared const& b, float* d,
+void Warpgroup::ask(WarpgroupMma const& mma, FactorInShared const& a, FactorInShared const& b, void* d,
                     bool accumulates) {
   a.check("A");
   b.check("B");
@@ -323,13 +334,19 @@ void Warpgroup::wait(int groups_left_pending, int thread) {
   if (groups_.size() <= static_cast<std::size_t>(groups_left_pending)) return;
   auto const complete = groups_.size() - static_cast<std::size_t>(groups_left_pending);
   auto const count = groups_[complete - 1];
-  for (std::size_t i = 0; i < count; ++i) multiply(asked_[i], thread);
+  for (std::size_t i = 0; i < count; ++i) {
+    asked_[i].mma->is_integer ? multiply<std::int32_t>(asked_[i], thread) : multiply<float>(asked_[i], thread);
+  }
   asked_.erase(asked_.begin(), asked_.begin() + static_cast<std::ptrdiff_t>(count));
   groups_.erase(groups_.begin(), groups_.begin() + static_cast<std::ptrdiff_t>(complete));
   for (auto& end : groups_) end -= count;
 }
 
+float add_product(float a, float b, float sum) { return __builtin_fmaf(a, b, sum); }
+std::int32_t add_product(float a, float b, std::int32_t sum) { return static_cast<std::int32_t>(a * b) + sum; }
+
 // The thread's own values, k ascending.
+template <class Sum>
 void Warpgroup::multiply(Asked const& asked, int thread) {
   WarpgroupMma const& mma = *asked.mma;
   auto const* const shared = reinterpret_cast<char const*>(reach.shared);
@@ -349,6 +366,7 @@ void Warpgroup::multiply(Asked const& asked, int thread) {
   float column[kMostK];
   int in_column = -1;
   auto const* const element = mma.element + thread * mma.values;
+  auto* const d = static_cast<Sum*>(asked.d);
   // Neighbouring values share a column, or alternate between two: by columns, in two passes.
   for (int parity = 0; parity < 2; ++parity) {
     for (int v = parity; v < mma.values; v += 2) {
@@ -358,14 +376,14 @@ void Warpgroup::multiply(Asked const& asked, int thread) {
       has_row[m] = true;
       if (n != in_column) read(asked.b, n, column);
       in_column = n;
-      float sum = asked.accumulates ? asked.d[v] : 0.0F;
-      for (int k = 0; k < mma.k; ++k) sum = __builtin_fmaf(rows[m][k], column[k], sum);
-      asked.d[v] = sum;
+      Sum sum = asked.accumulates ? d[v] : Sum(0);
+      for (int k = 0; k < mma.k; ++k) sum = add_product(rows[m][k], column[k], sum);
+      d[v] = sum;
     }
   }
 }
 
-void warpgroup_multiply(WarpgroupMma const& mma, FactorInShared const& a, FactorInShared const& b, float* d,
+void warpgroup_multiply(WarpgroupMma const& mma, FactorInShared const& a, FactorInShared const& b, void* d,
                         bool accumulates) {
   products_on_their_way().ask(mma, a, b, d, accumulates);
 }

@@ -107,6 +107,7 @@ struct WarpgroupMma {
   int values;  // of D, of a thread
   std::uint16_t const* element;
   float (*number)(void const* element);  // an element as a number
+  bool is_integer;                       // sums are int32, otherwise float32
 };
 
 // The products that a thread has asked for, in groups. Each is done, for the thread's own values, when it is waited
@@ -117,7 +118,7 @@ class Warpgroup {
     asked_.clear();
     groups_.clear();
   }
-  void ask(WarpgroupMma const& mma, FactorInShared const& a, FactorInShared const& b, float* d, bool accumulates);
+  void ask(WarpgroupMma const& mma, FactorInShared const& a, FactorInShared const& b, void* d, bool accumulates);
   void commit() { groups_.push_back(asked_.size()); }
   void wait(int groups_left_pending, int thread);
   bool is_idle() const { return asked_.empty(); }
@@ -127,16 +128,17 @@ class Warpgroup {
     WarpgroupMma const* mma;
     FactorInShared a;
     FactorInShared b;
-    float* d;
+    void* d;
     bool accumulates;
   };
+  template <class Sum>
   static void multiply(Asked const& asked, int thread);
 
   std::vector<Asked> asked_;
   std::vector<std::size_t> groups_;
 };
 
-void warpgroup_multiply(WarpgroupMma const& mma, FactorInShared const& a, FactorInShared const& b, float* d,
+void warpgroup_multiply(WarpgroupMma const& mma, FactorInShared const& a, FactorInShared const& b, void* d,
                         bool accumulates);
 void warpgroup_commit();
 void warpgroup_wait(int groups_left_pending);

@@ -24,14 +24,17 @@ Function* of_driver(char const* name) {
   return reinterpret_cast<Function*>(found);
 }
 
-CUtensorMapDataType type_of(DType type) {
-  switch (type) {
+CUtensorMapDataType type_of(TensorBox const& box) {
+  if (box.to_tfloat32) return CU_TENSOR_MAP_DATA_TYPE_TFLOAT32;
+  switch (box.type) {
     case DType::f16:
       return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
     case DType::bf16:
       return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
     case DType::f32:
       return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+    case DType::i32:
+      return CU_TENSOR_MAP_DATA_TYPE_INT32;
     default:
       return CU_TENSOR_MAP_DATA_TYPE_UINT8;
   }
@@ -59,7 +62,7 @@ TensorMap encode(TensorBox const& box, void* data) {
     ones[i] = 1;
   }
   CUtensorMap made;
-  auto const error = function(&made, type_of(box.type), static_cast<cuuint32_t>(box.rank), data, extents, strides, boxes,
+  auto const error = function(&made, type_of(box), static_cast<cuuint32_t>(box.rank), data, extents, strides, boxes,
                               ones, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of(box.swizzle_bytes),
                               CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (error != CUDA_SUCCESS) {

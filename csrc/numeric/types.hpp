@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include <cutlass/complex.h>
+#include <cutlass/float8.h>
 #include <cute/config.hpp>
 #include <cute/numeric/numeric_types.hpp>
 
@@ -57,6 +58,14 @@ template <>
 struct CppTypeOf<DType::i32> {
   using type = std::int32_t;
 };
+template <>
+struct CppTypeOf<DType::e4m3> {
+  using type = cutlass::float_e4m3_t;
+};
+template <>
+struct CppTypeOf<DType::e5m2> {
+  using type = cutlass::float_e5m2_t;
+};
 template <DType type>
 using CppType = typename CppTypeOf<type>::type;
 
@@ -79,6 +88,12 @@ inline constexpr DType kDTypeOf = find_dtype<std::conditional_t<std::is_same_v<T
 template <class T>
 inline constexpr char const* kLettersOf = std::is_same_v<T, cutlass::tfloat32_t> ? "tf32" : row_of(kDTypeOf<T>).letters;
 
+// Has a C++ type no arithmetic of its own, but a conversion to float?
+template <class T>
+inline constexpr bool kIsNarrowFloat =
+    std::is_same_v<T, cutlass::half_t> || std::is_same_v<T, cutlass::bfloat16_t> ||
+    std::is_same_v<T, cutlass::float_e4m3_t> || std::is_same_v<T, cutlass::float_e5m2_t>;
+
 // x as a To. A real number becomes a complex one; the other way round cannot happen.
 template <class To, class From>
 CUTE_HOST_DEVICE To convert(From const& x) {
@@ -91,7 +106,7 @@ CUTE_HOST_DEVICE To convert(From const& x) {
     } else {
       return To(convert<Real>(x), Real(0));
     }
-  } else if constexpr (std::is_same_v<From, cutlass::half_t> || std::is_same_v<From, cutlass::bfloat16_t>) {
+  } else if constexpr (kIsNarrowFloat<From>) {
     return static_cast<To>(static_cast<float>(x));
   } else {
     return static_cast<To>(x);
@@ -108,7 +123,8 @@ CUTE_HOST_DEVICE T conjugate_if(bool conjugate, T const& x) {
 }
 
 // x rounded to the nearest To. Integers take the nearest whole number, ties to even, and their largest or smallest
-// number for what they cannot hold; NaN becomes 0. The other types do so only if `saturate`.
+// number for what they cannot hold; NaN becomes 0. So do floats of 8 bits, but for NaN; the other types only if
+// `saturate`.
 template <class To, class From>
 CUTE_HOST_DEVICE To narrow(From x, bool saturate) {
   if constexpr (kIsComplex<From>) {
@@ -122,6 +138,8 @@ CUTE_HOST_DEVICE To narrow(From x, bool saturate) {
     if (rounded <= kLow) return std::numeric_limits<To>::min();
     if (rounded >= kPast) return std::numeric_limits<To>::max();
     return static_cast<To>(rounded);
+  } else if constexpr (sizeof(To) == 1) {
+    return To(static_cast<float>(x));
   } else {
     if (saturate && x == x) {
       From largest;
@@ -138,7 +156,8 @@ CUTE_HOST_DEVICE To narrow(From x, bool saturate) {
   }
 }
 
-// The part of a type that decides which others it can stand in for: real into complex, never back.
+// The types that a number of type T can be read from: real into complex, never back. Kernels for a GPU have those of 8
+// bits only where they are made for them.
 template <class T>
 inline constexpr DTypeSet kReadableAs =
     std::is_same_v<T, float>          ? types(DType::f16, DType::bf16, DType::f32, DType::i8)
@@ -202,10 +221,10 @@ CUTE_HOST_DEVICE void store(T* element, T const& value) {
 }
 
 // The element of an array of run-time type.
-template <class T>
+template <class T, DTypeSet set = kReadableAs<T>>
 CUTE_HOST_DEVICE T load_as(void const* data, DType type, std::int64_t index) {
   T result{};
-  with_type<kReadableAs<T>>(type, [&](auto const& sample) {
+  with_type<set>(type, [&](auto const& sample) {
     using Stored = std::decay_t<decltype(sample)>;
     result = convert<T>(load(static_cast<Stored const*>(data) + index));
   });
@@ -221,9 +240,15 @@ inline constexpr DTypeSet kWritableFrom =
     : std::is_same_v<T, complex128> ? types(DType::c64, DType::c128)
                                     : 0u;
 
+// The same on a host, where every type is read and written.
 template <class T>
+inline constexpr DTypeSet kReadableOnHost = kReadableAs<T> | (std::is_same_v<T, float> ? kFloat8 : 0u);
+template <class T>
+inline constexpr DTypeSet kWritableOnHost = kWritableFrom<T> | (std::is_same_v<T, float> ? kFloat8 : 0u);
+
+template <class T, DTypeSet set = kWritableFrom<T>>
 CUTE_HOST_DEVICE void store_as(void* data, DType type, std::int64_t index, T const& value, bool saturate) {
-  with_type<kWritableFrom<T>>(type, [&](auto const& sample) {
+  with_type<set>(type, [&](auto const& sample) {
     using Stored = std::decay_t<decltype(sample)>;
     store(static_cast<Stored*>(data) + index, narrow<Stored>(value, saturate));
   });

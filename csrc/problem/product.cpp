@@ -24,6 +24,7 @@ std::optional<Compute> compute_for(DType a, DType b) {
   if (is_integer(a) || is_integer(b)) {
     return a == DType::i8 && b == DType::i8 ? std::optional(Compute::i32) : std::nullopt;
   }
+  if (is_float8(a) != is_float8(b)) return std::nullopt;
   auto const either = [&](auto... type) { return ((a == type || b == type) || ...); };
   bool const wide = either(DType::f64, DType::c128);
   if (is_complex(a) || is_complex(b)) return wide ? Compute::c128 : Compute::c64;
@@ -33,6 +34,7 @@ std::optional<Compute> compute_for(DType a, DType b) {
 // The type of a new result.
 DType result_type_for(Compute compute, DType a, DType b) {
   DType const sums = type_of_sums(compute);
+  if (is_float8(a)) return DType::bf16;
   return a == b && sums == DType::f32 ? a : sums;
 }
 
@@ -263,8 +265,8 @@ class Maker {
                  std::string("convert ") + x->name + " to " + function_.factors + ", or use cute_py.gemm");
         }
       } else if (!type || *type == DType::i32) {
-        refuse("multiplies " + type_names(factor_types(Compute::c128) | types(DType::i8)) + ", and " + x->name +
-                   " is none of them",
+        refuse("multiplies " + type_names(factor_types(Compute::c128) | types(DType::i8) | kFloat8) + ", and " +
+                   x->name + " is none of them",
                std::string("convert ") + x->name + ", for instance to float64");
       }
     }
@@ -272,8 +274,10 @@ class Maker {
     DType const b = *b_.type();
     auto const compute = compute_for(a, b);
     if (!compute) {
-      throw UnsupportedProblemError(function_.name + " multiplies int8 only by int8" + r_.operands_text() +
-                                    "\n  next: convert the int8 array to the other's type");
+      bool const of_int8 = is_integer(a) || is_integer(b);
+      throw UnsupportedProblemError(
+          function_.name + (of_int8 ? " multiplies int8 only by int8" : " multiplies float8 only by float8") +
+          r_.operands_text() + "\n  next: convert the " + (of_int8 ? "int8" : "float8") + " array to the other's type");
     }
     g_.compute = *compute;
     if (*compute == Compute::i32 && g_.k.size() > kMostStepsOfInt8) {

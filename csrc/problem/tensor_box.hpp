@@ -16,6 +16,7 @@ inline constexpr int kBoxAlignment = 16;
 // dense, its first mode first, its 16-byte pieces swizzled within spans of `swizzle_bytes`.
 struct TensorBox {
   DType type = DType::f16;
+  bool to_tfloat32 = false;  // float32 is rounded on the way to shared memory
   int rank = 0;
   std::int64_t extent[kBoxModes] = {1, 1, 1, 1, 1};
   std::int64_t stride[kBoxModes] = {};  // in elements
@@ -52,6 +53,14 @@ inline bool lies_in_boxes(Geometry const& g, Role role, Modes const& fast, Modes
     }
   });
   return all && further <= kBoxModes - 2 && g.l.rank() <= kBoxModes - 2;
+}
+
+// The types of D that a product of factors of a type writes by the engine, or else in vectors, if there is nothing more
+// to do than to scale its sums.
+constexpr DTypeSet plain_results(DType factor) {
+  if (factor == DType::i8) return types(DType::i32);
+  if (is_float8(factor)) return types(DType::bf16, DType::f32);
+  return types(factor, DType::f32);
 }
 
 // May the engine write it, too? It reads single elements, and writes pieces of 16 bytes, the last one of a line as

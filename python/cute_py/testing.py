@@ -24,6 +24,7 @@ from cute_py import _core
 from cute_py.catalogue.kernels import Kernel, kernels, raise_unknown_kernel
 from cute_py.errors import OperandError
 from cute_py.machine.devices import cuda_available
+from cute_py.products import arrays
 from cute_py.products.gemm import gemm
 from cute_py.products.permutation import permute
 
@@ -48,6 +49,8 @@ _INSTRUCTION_SETS = ("baseline", "avx2", "avx512")
 _ROUNDING = {
     "float16": (2.0**-11, 65504.0, 2.0**-24),
     "bfloat16": (2.0**-8, 2.0**127 * (2 - 2.0**-7), 2.0**-133),
+    "float8_e4m3fn": (2.0**-4, 448.0, 2.0**-9),
+    "float8_e5m2": (2.0**-3, 57344.0, 2.0**-16),
     "float32": (2.0**-24, 2.0**127 * (2 - 2.0**-23), 2.0**-149),
     "float64": (2.0**-53, float(np.finfo(np.float64).max), 5e-324),
 }
@@ -238,12 +241,8 @@ def _ratio(
 
 
 def numpy_type(name: str) -> Any:
-    """Return the NumPy type of a name such as ``"float32"``; ``"bfloat16"`` is that of ml_dtypes."""
-    if name == "bfloat16":
-        import ml_dtypes
-
-        return np.dtype(ml_dtypes.bfloat16)
-    return np.dtype(name)
+    """Return the NumPy type of a name such as ``"float32"``; ``"bfloat16"`` and ``"float8_e4m3fn"`` are those of ml_dtypes."""
+    return arrays.numpy_type(name)
 
 
 def strided_array(
@@ -337,7 +336,7 @@ def verify(names: list[str] | None = None, targets: list[str] | None = None) -> 
     `targets` restricts it to some of ``"cuda"``, ``"emulator"`` and ``"cpu"``.
 
     GPU kernels run in the emulator, and on the first GPU if there is one. Results are compared with float64; on integers
-    they have to be exact. The memory around C has to stay as it was. Kernels for bfloat16 alone are left out where ml_dtypes is
+    they have to be exact. The memory around C has to stay as it was. Kernels for types of ml_dtypes alone are left out where that is
     not installed.
     """
     generator = np.random.default_rng(2026)
@@ -369,7 +368,7 @@ def _problems(
     for variant in kernels().values():
         if names is not None and variant.name not in names and variant.kernel not in names:
             continue
-        if variant.factors[-1] == "bfloat16" and importlib.util.find_spec("ml_dtypes") is None:
+        if variant.factors[-1] in ("bfloat16", "float8_e4m3fn", "float8_e5m2") and importlib.util.find_spec("ml_dtypes") is None:
             continue
         for target in variant.targets:
             if (targets is not None and target not in targets) or not runs_here(variant, target):

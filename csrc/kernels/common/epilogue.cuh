@@ -57,11 +57,13 @@ struct EpilogueOf {
     data[kEpilogueD] = static_cast<char*>(e.data[kEpilogueD]) + at_d * bytes_of(e.type[kEpilogueD]);
   }
 
-  // Writes the element of D for a sum, given where its row and its column are.
+  // Writes the element of D for a sum, given where its row and its column are. `further`: types that arrays may have beside
+  // those of all kernels.
+  template <DTypeSet further = 0>
   CUTE_DEVICE void finish(T const& acc, typename ModeMap<4>::Offsets const& at_m,
                           typename ModeMap<4>::Offsets const& at_n) const {
     auto const load = [&](int array) {
-      return numeric::load_as<T>(data[array], e.type[array], at_m.in[array] + at_n.in[array]);
+      return numeric::load_as<T, numeric::kReadableAs<T> | further>(data[array], e.type[array], at_m.in[array] + at_n.in[array]);
     };
     T x = e.alpha * acc;
     if (e.reads_c) x = numeric::axpby<T>(e.alpha, acc, e.beta, load(kEpilogueC));
@@ -69,7 +71,8 @@ struct EpilogueOf {
     x = numeric::activate(e.activation, x);
     if (!(e.scale == T(1))) x = x * e.scale;
     if (e.has_residual) x = x + load(kEpilogueResidual);
-    numeric::store_as(data[kEpilogueD], e.type[kEpilogueD], at_m.in[kEpilogueD] + at_n.in[kEpilogueD], x, e.saturate);
+    numeric::store_as<T, numeric::kWritableFrom<T> | further>(data[kEpilogueD], e.type[kEpilogueD],
+                                                              at_m.in[kEpilogueD] + at_n.in[kEpilogueD], x, e.saturate);
   }
 };
 

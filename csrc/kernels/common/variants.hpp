@@ -155,10 +155,24 @@ constexpr Name name_of() {
 template <class Family, class Row, class T, class Layout>
 inline constexpr Name kNameOf = name_of<Family, Row, T, Layout>();
 
+// Does a Config leave sums to a tensor core that keeps fewer bits than a float32 has?
+template <class Config, class = void>
+inline constexpr bool kSumsFast = false;
+template <class Config>
+inline constexpr bool kSumsFast<Config, std::void_t<decltype(Config::promotes)>> =
+    !Config::promotes && is_float8(numeric::kDTypeOf<typename Config::TA>);
+
+// The types of a result that a Config has beside those of all kernels.
+template <class Config, class = void>
+inline constexpr DTypeSet kOwnResults = 0;
+template <class Config>
+inline constexpr DTypeSet kOwnResults<Config, std::void_t<decltype(Config::own_results)>> = Config::own_results;
+
 // What the products of a Config are formed and summed in.
 template <class Config>
 constexpr Compute compute_of() {
   if (std::is_same_v<typename Config::TA, cutlass::tfloat32_t>) return Compute::tf32;
+  if (kSumsFast<Config>) return Compute::fast_f32;
   constexpr Compute kOwn[] = {Compute::f32, Compute::f64, Compute::c64, Compute::c128, Compute::i32};
   for (Compute const compute : kOwn) {
     if (type_of_sums(compute) == numeric::kDTypeOf<typename Config::TC>) return compute;
@@ -230,8 +244,9 @@ constexpr Traits traits_of_gemm(char const* name, Target target) {
   t.layout = Layout::name;
   t.target = target;
   t.compute = compute;
-  t.factors = Config::converting ? factor_types(compute) : types(numeric::kDTypeOf<typename Config::TA>);
-  t.results = result_types(compute);
+  t.factors = Config::converting ? factor_types(compute) & numeric::kReadableAs<T>
+                                 : types(numeric::kDTypeOf<typename Config::TA>);
+  t.results = result_types(compute) & (numeric::kWritableFrom<typename Config::TE> | kOwnResults<Config>);
   t.one_type = !Config::converting;
   t.modes = Config::nested ? kMaxKernelModes : 1;
   t.modes_m = cute::is_same_v<typename Config::StrideA, GettStride> ? 2 : t.modes;

@@ -4,17 +4,20 @@
 
 #include "kernels/common/operand.hpp"
 #include "kernels/gemm_sm90/tiles.hpp"
+#include "problem/tensor_box.hpp"
 
 namespace cute_py::kernels {
 
 // Tiles of C, stages of shared memory, and how the two warpgroups that compute go about it: they share a tile, or
-// alternate, each with tiles of its own, so that one multiplies while the other writes.
-template <int m, int n, int stages_, bool alternate_, int boxes_ = 2>
+// alternate, each with tiles of its own, so that one multiplies while the other writes. `promotes`: the sums of each
+// step of K are added to others, in float32, because the tensor core keeps too few bits of sums of float8.
+template <int m, int n, int stages_, bool alternate_, bool promotes_ = false, int boxes_ = 2>
 struct WgmmaTile {
   using M = cute::Int<m>;
   using N = cute::Int<n>;
   static constexpr bool alternate = alternate_;
   static constexpr int stages = stages_;
+  static constexpr bool promotes = promotes_;
   static constexpr int boxes = boxes_;  // of D, of a warpgroup, on their way out
 };
 
@@ -39,13 +42,17 @@ constexpr cute::SM90::GMMA::Major wgmma_major(Major major) {
   return major == Major::k ? cute::SM90::GMMA::Major::K : cute::SM90::GMMA::Major::MN;
 }
 
+// What products of such factors are summed in.
+template <class T>
+using WgmmaSum = cute::conditional_t<cute::is_same_v<T, std::int8_t>, std::int32_t, float>;
+
 // A warpgroup of which one thread copies, and warpgroups that multiply and write.
 template <class T, Major major_a, Major major_b, class Tile>
 struct GemmSm90 {
   using TA = T;
   using TB = T;
-  using TC = float;
-  using TE = float;
+  using TC = WgmmaSum<T>;
+  using TE = numeric::EpilogueType<TC>;
 
   static constexpr bool predicated = true;
   static constexpr bool nested = true;
@@ -67,6 +74,7 @@ struct GemmSm90 {
   static constexpr int max_cluster = 8;  // CTAs that share a tile's K
   static constexpr int stages = Tile::stages;
   static constexpr bool alternate = Tile::alternate;
+  static constexpr bool promotes = Tile::promotes;
   static constexpr int groups = 2;  // warpgroups that compute
   static constexpr int groups_of_tile = alternate ? 1 : groups;
   static constexpr int threads_of_tile = 128 * groups_of_tile;
@@ -77,7 +85,7 @@ struct GemmSm90 {
   static constexpr int copying_registers = 40;
   static constexpr int computing_registers = 232;
 
-  using Instruction = decltype(cute::SM90::GMMA::ss_op_selector<T, T, float, cute::Shape<cute::_64, BlkN, BlkK>,
+  using Instruction = decltype(cute::SM90::GMMA::ss_op_selector<T, T, TC, cute::Shape<cute::_64, BlkN, BlkK>,
                                                                 wgmma_major(major_a), wgmma_major(major_b)>());
   using TiledMma = decltype(cute::make_tiled_mma(
       Instruction{}, cute::Layout<cute::Shape<cute::Int<groups_of_tile>, cute::_1, cute::_1>>{}));
@@ -95,11 +103,14 @@ struct GemmSm90 {
   static constexpr int copy_rows_b = SmemB::chunk;
   static constexpr int stage_bytes = (BlkM::value + BlkN::value) * tile_k * static_cast<int>(sizeof(T));
 
-  // A box of D on its way out: 64 rows and 64 columns, of a warpgroup; two in turn. Or sums of 64 rows and some
-  // columns.
+  // A part of D on its way out: 64 rows, of a warpgroup, and as many columns as fill 8 KB; two in turn. Or sums of 64
+  // rows and some columns.
   static constexpr int box = 64;
   static constexpr int out_boxes = Tile::boxes;
-  static constexpr int out_bytes = out_boxes * box * box * 2;
+  static constexpr int box_bytes = box * 128;
+  static constexpr int out_bytes = out_boxes * box_bytes;
+  static constexpr DTypeSet plain_results = cute_py::plain_results(numeric::kDTypeOf<T>);
+  static constexpr DTypeSet own_results = is_float8(numeric::kDTypeOf<T>) ? kFloat8 : 0;  // beside those of all kernels
   static constexpr int sum_columns = out_boxes == 1 ? 16 : 32;
   // The sums of a part of K, where the stages were: lines along m, or along n.
   static constexpr int sums_pad = 8;
@@ -131,5 +142,15 @@ template <class T, Major major_a, Major major_b, Form>
 using GemmSm90_64x128 = GemmSm90<T, major_a, major_b, WgmmaTile<64, 128, 8, true>>;
 template <class T, Major major_a, Major major_b, Form>
 using GemmSm90_64x64 = GemmSm90<T, major_a, major_b, WgmmaTile<64, 64, 12, true>>;
+
+// Of float8, with sums of all bits.
+template <class T, Major major_a, Major major_b, Form>
+using GemmSm90Promoted128x192 = GemmSm90<T, major_a, major_b, WgmmaTile<128, 192, 4, false, true>>;
+template <class T, Major major_a, Major major_b, Form>
+using GemmSm90Promoted128x128 = GemmSm90<T, major_a, major_b, WgmmaTile<128, 128, 6, false, true>>;
+template <class T, Major major_a, Major major_b, Form>
+using GemmSm90Promoted64x128 = GemmSm90<T, major_a, major_b, WgmmaTile<64, 128, 8, true, true>>;
+template <class T, Major major_a, Major major_b, Form>
+using GemmSm90Promoted64x64 = GemmSm90<T, major_a, major_b, WgmmaTile<64, 64, 12, true, true>>;
 
 }  // namespace cute_py::kernels

@@ -3,7 +3,9 @@
 // After:     gemm_sm80, with the copy engine and the warpgroups' tensor cores of SM90: one warp asks for boxes of A and B,
 //            whose arrival an mbarrier counts in bytes; warpgroups multiply them out of shared memory
 // Requires:  any M, N, K >= 0; modes that the copy engine can follow
-// Numerics:  products exact, summed by the tensor core in float32, groups of k ascending; bitwise repeatable
+// Numerics:  products exact (of tfloat32: of factors that the copy engine rounds), groups of k ascending, summed by the tensor
+//            core in int32 or float32; of float8 in fewer bits, but if Config::promotes, the sums of 128 steps of k are added
+//            in float32; bitwise repeatable
 // Smem:      Config::stages tiles of A and of B, and boxes of D, dynamic
 // Threads:   Config::consumers warpgroups that compute, and one that copies
 #pragma once
@@ -199,6 +201,14 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
     Tensor tCrA = thr_mma.make_fragment_A(tCsA);  // (MMA,MMA_M,MMA_K,PIPE)
     Tensor tCrB = thr_mma.make_fragment_B(tCsB);  // (MMA,MMA_N,MMA_K,PIPE)
     Tensor tCrC = partition_fragment_C(mma, select<0,1>(cta_tiler));                                    // (MMA,MMA_M,MMA_N)
+    Tensor sums = make_fragment_like(tCrC);                                                             // (MMA,MMA_M,MMA_N)
+    auto& tCrD = [&]() -> auto& {                                                                       // what D is made of
+      if constexpr (Config::promotes) {
+        return sums;
+      } else {
+        return tCrC;
+      }
+    }();
     constexpr int mma_m = size<1>(tCrC);
     CUTE_STATIC_ASSERT_V(size<2>(tCrC) == Int<1>{});
 
@@ -212,7 +222,7 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
     };
 
     int boxes = 0;  // that were written
-    float const alpha = epilogue.alpha;
+    auto const alpha = epilogue.alpha;
     bool const along_n = epilogue.along_n;
     pipe += turn * (k_end - k_begin);
     CUTE_NO_UNROLL
@@ -220,7 +230,7 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
       auto const work = tiles(number, in_pair);
       int const in_m = work.m.tile * blk_m;
       int const in_n = work.n.tile * blk_n;
-      if (k_begin >= k_end) clear(tCrC);
+      if (Config::promotes || k_begin >= k_end) clear(tCrD);
       mma.accumulate_ = SM90::GMMA::ScaleOut::Zero;
       if (turns > 1 && number != first_work) {
         NamedBarrier::sync(Config::computing_threads, Config::groups + 1 + turn);  // the other's steps are behind it
@@ -237,12 +247,21 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
           mma.accumulate_ = SM90::GMMA::ScaleOut::One;
         }
         warpgroup_commit_batch();
-        warpgroup_wait<1>();                               // the step before has been multiplied
-        warpgroup_fence_operand(tCrC);
-        if (read >= 0) {
-          release(read);
+        if constexpr (Config::promotes) {
+          warpgroup_wait<0>();                             // this step has been multiplied
+          warpgroup_fence_operand(tCrC);
+          release(pipe.stage);
+          CUTE_UNROLL
+          for (int i = 0; i < size(sums); ++i) sums(i) += tCrC(i);
+          mma.accumulate_ = SM90::GMMA::ScaleOut::Zero;
+        } else {
+          warpgroup_wait<1>();                             // the step before has been multiplied
+          warpgroup_fence_operand(tCrC);
+          if (read >= 0) {
+            release(read);
+          }
+          read = pipe.stage;
         }
-        read = pipe.stage;
         ++pipe;
       }
       if (turns > 1 && number + work_step < tiles.count) {
@@ -265,11 +284,19 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
         CUTE_UNROLL
         for (int i = 0; i < mma_m; ++i) {
           int const at_m = in_m + (i * Config::groups_of_tile + group_of_tile) * 64;
-          auto const copy_box = [&](void const* from, int column) {
-            int const at_n = in_n + column;
-            SM90_TMA_STORE_5D::copy(&map_d, from, along_n ? at_n : at_m, along_n ? at_m : at_n, outer[0], outer[1], outer[2]);
+          auto const copy_box = [&](void const* from, int row, int column) {
+            int const m = at_m + row;
+            int const n = in_n + column;
+            SM90_TMA_STORE_5D::copy(&map_d, from, along_n ? n : m, along_n ? m : n, outer[0], outer[1], outer[2]);
           };
-          store_boxes<Config>(alpha, along_n, tCrC(_,i,_0{}), shared.out[group], boxes, group, copy_box);
+          numeric::with_type<Config::plain_results>(epilogue.type[kEpilogueD], [&](auto const& sample) {
+            using D = cute::remove_cvref_t<decltype(sample)>;
+            if (along_n) {
+              store_boxes<Config, true, D>(alpha, tCrD(_,i,_0{}), shared.out[group], boxes, group, copy_box);
+            } else {
+              store_boxes<Config, false, D>(alpha, tCrD(_,i,_0{}), shared.out[group], boxes, group, copy_box);
+            }
+          });
         }
         continue;
       }
@@ -281,7 +308,7 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
           tiles.extent_m - in_m, min(tiles.extent_n - in_n, blk_n)};
       if (has_parts) {
         NamedBarrier::sync(Config::threads_of_tile, Config::groups);  // all stages have been read
-        float* const sums = reinterpret_cast<float*>(shared.a);
+        auto* const of_part = reinterpret_cast<typename Config::TC*>(shared.a);
         int const thread = thread_for_now();
         int const row_stride = along_n ? Config::sums_line_n : 1;
         int const column_stride = along_n ? 1 : Config::sums_line_m;
@@ -289,15 +316,15 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
         for (int i = 0; i < size(tCrC); ++i) {
           int const row = (i / (blk_n / 2) * Config::groups_of_tile + group_of_tile) * 64 + wgmma_row(thread) + i / 2 % 2 * 8;
           int const column = wgmma_column(thread) + i % (blk_n / 2) / 4 * 8 + i % 2;
-          sums[row * row_stride + column * column_stride] = tCrC(i);
+          of_part[row * row_stride + column * column_stride] = tCrD(i);
         }
         cluster_sync();  // the sums of all parts become visible to the cluster
-        store_parts<Config>(product, sums, {tile.first_m, tile.first_n, min(tile.rows, blk_m), tile.columns},
+        store_parts<Config>(product, of_part, {tile.first_m, tile.first_n, min(tile.rows, blk_m), tile.columns},
                             tiles.log2_parts, rank, shared.places[0], Config::groups);
       } else {
         int const row = group_of_tile * 64;
         TileOfD const own{tile.first_m + row, tile.first_n, tile.rows - row, tile.columns};
-        store_sums<Config, Config::groups_of_tile * 64>(product, tCrC, own, shared.out[group], shared.places[group], group);
+        store_sums<Config, Config::groups_of_tile * 64>(product, tCrD, own, shared.out[group], shared.places[group], group);
       }
     }
     if (has_parts && turn > 0) {

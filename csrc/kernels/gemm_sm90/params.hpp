@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/common/params.hpp"
 #include "kernels/gemm_sm90/tiles.hpp"
@@ -73,10 +74,9 @@ struct GemmSm90Params {
     boxes[0] = factor(g, Role::a, g.m, Config::along_a, Config::copy_rows_a, tiles.pair_n, tiles.a);
     boxes[1] = factor(g, Role::b, g.n, Config::along_b, Config::copy_rows_b, tiles.pair_m, tiles.b);
     // Other types are for the whole epilogue.
-    bool const is_own = g.type[Role::d] == g.type[Role::a] || g.type[Role::d] == DType::f32;
-    epilogue.is_plain = epilogue.is_plain && is_own;
+    epilogue.is_plain = epilogue.is_plain && contains(Config::plain_results, g.type[Role::d]);
     tiles.stores_boxes =
-        epilogue.is_plain && !epilogue.reads_c && g.type[Role::d] == g.type[Role::a] &&
+        epilogue.is_plain && !epilogue.reads_c &&
         (epilogue.along_n ? may_store_boxes(g, Role::d, g.n, g.m) : may_store_boxes(g, Role::d, g.m, g.n));
     boxes[2] = tiles.stores_boxes ? result(g) : boxes[0];
   }
@@ -170,6 +170,7 @@ struct GemmSm90Params {
                           OuterModes& outer) {
     TensorBox box;
     box.type = g.type[role];
+    box.to_tfloat32 = std::is_same_v<typename Config::TA, cutlass::tfloat32_t>;
     box.rank = kBoxModes;
     bool const k_major = major == Major::k;
     set(box, k_major ? 0 : 1, g.k, 0, role, k_major ? blk_k : blk_k / share);
@@ -182,8 +183,9 @@ struct GemmSm90Params {
     TensorBox box;
     box.type = g.type[Role::d];
     box.rank = kBoxModes;
-    set(box, epilogue.along_n ? 1 : 0, g.m, 0, Role::d, Config::box);
-    set(box, epilogue.along_n ? 0 : 1, g.n, 0, Role::d, Config::box);
+    int const line = 128 / bytes_of(box.type);
+    set(box, epilogue.along_n ? 1 : 0, g.m, 0, Role::d, epilogue.along_n ? Config::box : line);
+    set(box, epilogue.along_n ? 0 : 1, g.n, 0, Role::d, line);
     set_outer(box, tiles.d, g, Role::d, g.m, g.n);
     return box;
   }

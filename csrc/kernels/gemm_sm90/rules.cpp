@@ -14,6 +14,18 @@ struct Speed {
 };
 
 Speed speed_of(Traits const& t) {
+  if (t.compute == Compute::i32 || t.compute == Compute::fast_f32) {
+    if (t.tile[0] == 64) return t.tile[1] == 64 ? Speed{640, 1, 0.3} : Speed{960, 1, 0.6};
+    return t.tile[1] == 128 ? Speed{1200, 0, 1.4} : Speed{1500, 0, 2.4};
+  }
+  if ((t.factors & kFloat8) != 0) {
+    if (t.tile[0] == 64) return t.tile[1] == 64 ? Speed{500, 1, 0.3} : Speed{700, 1, 0.6};
+    return t.tile[1] == 128 ? Speed{900, 0, 1.4} : Speed{1000, 0, 2};
+  }
+  if (t.compute == Compute::tf32) {
+    if (t.tile[0] == 64) return t.tile[1] == 64 ? Speed{160, 1, 0.3} : Speed{240, 1, 0.6};
+    return t.tile[1] == 128 ? Speed{340, 0, 1.4} : Speed{400, 0, 2.4};
+  }
   if (t.tile[0] == 64) return t.tile[1] == 64 ? Speed{320, 1, 0.3} : Speed{480, 1, 0.6};
   if (t.tile[1] == 128) return {680, 0, 1.4};
   return t.tile[1] == 192 ? Speed{880, 0.5, 1.8} : Speed{880, 0, 2.4};
@@ -28,7 +40,7 @@ std::int64_t in_tiles(Modes const& modes, int tile) {
 // Is D written by the copy engine?
 bool stores_boxes(Geometry const& g) {
   bool const along_n = g.n.rank() > 0 && g.n[0].stride[Role::d] == 1;
-  return g.is_plain() && !g.reads_c && g.type[Role::d] == g.type[Role::a] &&
+  return g.is_plain() && !g.reads_c && contains(plain_results(g.type[Role::a]), g.type[Role::d]) &&
          (along_n ? may_store_boxes(g, Role::d, g.n, g.m) : may_store_boxes(g, Role::d, g.m, g.n));
 }
 

@@ -32,70 +32,114 @@ struct TileOfD {
   int columns;
 };
 
-template <class T>
-CUTE_DEVICE std::uint32_t pack_two(float x, float y) {
-  Neighbours<T, 2> const two{{T(x), T(y)}};
-  return reinterpret_cast<std::uint32_t const&>(two);
+// alpha times a sum, as an element of D. Whole numbers need no arithmetic of floats if alpha is 1.
+template <class D, class T, class Sum>
+CUTE_DEVICE D scaled(T const& alpha, Sum const& sum) {
+  if constexpr (cute::is_same_v<D, Sum> && std::is_integral_v<D>) {
+    if (alpha == T(1)) return sum;
+  }
+  return numeric::narrow<D>(alpha * numeric::convert<T>(sum), false);
 }
 
-// Writes a warpgroup's sums, as elements of two bytes, to D by the copy engine, which leaves out what lies beyond D's
-// ends: 64 columns at a time. copy_box(from, column) asks for a copy.
-template <class Config, class Accumulators, class CopyBox>
-CUTE_DEVICE void store_boxes(float alpha, bool along_n, Accumulators const& acc, unsigned char* out, int& boxes, int group,
-                             CopyBox const& copy_box) {
+// Writes the 64 rows and some columns of a warpgroup's sums, `first` the first of these, to shared memory as the copy engine
+// takes them from there: lines of 128 bytes, swizzled. Elements of two bytes: 64 columns, by stmatrix.
+template <bool along_n, class D, class T, class Accumulators, cute::enable_if_t<sizeof(D) == 2, int> = 0>
+CUTE_DEVICE void to_boxes(T const& alpha, Accumulators const& acc, int first, unsigned char* to) {
   using namespace cute;
   int const thread = thread_for_now() % 128;
   int const lane = thread % 32;
   int const warp = thread / 32;
   CUTE_UNROLL
-  for (int first = 0; first < Config::BlkN::value; first += Config::box) {
+  for (int j = 0; j < 4; ++j) {  // 16 columns at a time: four matrices of 8x8
+    std::uint32_t piece[4];
+    CUTE_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      int const at = (first / 8 + 2 * j + i / 2) * 4 + i % 2 * 2;
+      Neighbours<D, 2> const two{{scaled<D>(alpha, acc(at)), scaled<D>(alpha, acc(at + 1))}};
+      piece[i] = reinterpret_cast<std::uint32_t const&>(two);
+    }
+    int const row = along_n ? 16 * warp + lane / 8 % 2 * 8 + lane % 8 : 16 * j + lane / 16 * 8 + lane % 8;
+    int const vector = along_n ? 2 * j + lane / 16 : 2 * warp + lane / 8 % 2;
+    auto& vectors = *reinterpret_cast<uint128_t*>(to + row * 128 + (vector ^ (row % 8)) * 16);
+    if (along_n) {
+      SM90_U32x4_STSM_N::copy(piece[0], piece[1], piece[2], piece[3], vectors);
+    } else {
+      SM90_U16x8_STSM_T::copy(piece[0], piece[1], piece[2], piece[3], vectors);
+    }
+  }
+}
+
+// Elements of four bytes: 32 columns, in one box of 64 rows, or, along m, in two of 32 rows.
+template <bool along_n, class D, class T, class Accumulators, cute::enable_if_t<sizeof(D) == 4, int> = 0>
+CUTE_DEVICE void to_boxes(T const& alpha, Accumulators const& acc, int first, unsigned char* to) {
+  using namespace cute;
+  int const thread = thread_for_now() % 128;
+  CUTE_UNROLL
+  for (int j = 0; j < 4; ++j) {  // 8 columns at a time
+    int const column = 8 * j + wgmma_column(thread);
+    CUTE_UNROLL
+    for (int i = 0; i < 2; ++i) {
+      int const at = (first / 8 + j) * 4 + 2 * i;
+      int const row = wgmma_row(thread) + 8 * i;
+      Neighbours<D, 2> const two{{scaled<D>(alpha, acc(at)), scaled<D>(alpha, acc(at + 1))}};
+      if (along_n) {
+        *reinterpret_cast<Neighbours<D, 2>*>(to + row * 128 + (column / 4 ^ row % 8) * 16 + column % 4 * 4) = two;
+      } else {
+        unsigned char* const box = to + row / 32 * (32 * 128) + row % 4 * 4;
+        CUTE_UNROLL
+        for (int x = 0; x < 2; ++x) {
+          int const line = column + x;
+          *reinterpret_cast<D*>(box + line * 128 + (row % 32 / 4 ^ line % 8) * 16) = two.x[x];
+        }
+      }
+    }
+  }
+}
+
+// Writes a warpgroup's sums, as elements of type D, to D by the copy engine, which leaves out what lies beyond D's ends, some
+// columns at a time. copy_box(from, row, column) asks for a copy.
+template <class Config, bool along_n, class D, class T, class Accumulators, class CopyBox>
+CUTE_DEVICE void store_boxes(T const& alpha, Accumulators const& acc, unsigned char* out, int& boxes, int group,
+                             CopyBox const& copy_box) {
+  using namespace cute;
+  constexpr int columns = 128 / static_cast<int>(sizeof(D));
+  bool const asks = threadIdx.x % 128 == 0;
+  CUTE_UNROLL
+  for (int first = 0; first < Config::BlkN::value; first += columns) {
     if (boxes >= Config::out_boxes) {
-      if (thread == 0) {
-        tma_store_wait<Config::out_boxes - 1>();  // the box that was here has left shared memory
+      if (asks) {
+        tma_store_wait<Config::out_boxes - 1>();  // what was here has left shared memory
       }
       NamedBarrier::sync(128, group);  // so that all threads may write there
     }
-    unsigned char* const to = out + boxes % Config::out_boxes * (Config::box * Config::box * 2);
+    unsigned char* const to = out + boxes % Config::out_boxes * Config::box_bytes;
     ++boxes;
-    CUTE_UNROLL
-    for (int j = 0; j < Config::box / 16; ++j) {  // 16 columns at a time: four matrices of 8x8
-      std::uint32_t piece[4];
-      CUTE_UNROLL
-      for (int i = 0; i < 4; ++i) {
-        int const at = (first / 8 + 2 * j + i / 2) * 4 + i % 2 * 2;
-        piece[i] = pack_two<typename Config::TA>(alpha * acc(at), alpha * acc(at + 1));
-      }
-      int const row = along_n ? 16 * warp + lane / 8 % 2 * 8 + lane % 8 : 16 * j + lane / 16 * 8 + lane % 8;
-      int const vector = along_n ? 2 * j + lane / 16 : 2 * warp + lane / 8 % 2;
-      auto& vectors = *reinterpret_cast<uint128_t*>(to + row * 128 + (vector ^ (row % 8)) * 16);
-      if (along_n) {
-        SM90_U32x4_STSM_N::copy(piece[0], piece[1], piece[2], piece[3], vectors);
-      } else {
-        SM90_U16x8_STSM_T::copy(piece[0], piece[1], piece[2], piece[3], vectors);
-      }
-    }
+    to_boxes<along_n, D>(alpha, acc, first, to);
 
-    tma_store_fence();                              // what this thread wrote is seen by the copy engine
+    tma_store_fence();               // what this thread wrote is seen by the copy engine
     NamedBarrier::sync(128, group);  // and what all threads of the warpgroup wrote
-    if (thread == 0) {
-      copy_box(to, first);
+    if (asks) {
+      copy_box(to, 0, first);
+      if (sizeof(D) == 4 && !along_n) copy_box(to + Config::box_bytes / 2, 32, first);
       tma_store_arrive();
     }
   }
 }
 
 // Where the lines of a tile are in D, each found by one thread. Requires: there are no more than threads.
-CUTE_DEVICE void find_lines(Epilogue<float> const& e, TileOfD const& tile, int thread, std::int64_t* places) {
+template <class T>
+CUTE_DEVICE void find_lines(Epilogue<T> const& e, TileOfD const& tile, int thread, std::int64_t* places) {
   if (thread >= (e.along_n ? tile.rows : tile.columns)) return;
   auto const& across = e.along_n ? e.m : e.n;
   places[thread] = across.offset((e.along_n ? tile.first_m : tile.first_n) + thread, kEpilogueD);
 }
 
 // Writes sums to D by the whole epilogue: lines of neighbours along n, or else along m, each `length` long. `Threads`
-// threads share them. A plain result is of the factors' type T or of float32. Line l begins at sums + l * pitch, and in D where places[l] says, as find_lines found it.
-template <class T, int Threads>
-CUTE_DEVICE void store_lines(EpilogueOf<float> const& product, TileOfD const& tile, int length, int thread,
-                             std::int64_t const* places, float const* sums, int pitch) {
+// threads share them. Line l begins at sums + l * pitch, and in D where places[l] says, as find_lines found it.
+template <class Config, int Threads>
+CUTE_DEVICE void store_lines(EpilogueOf<typename Config::TE> const& product, TileOfD const& tile, int length, int thread,
+                             std::int64_t const* places, typename Config::TC const* sums, int pitch) {
+  using T = typename Config::TE;
   using namespace cute;
   auto const& e = product.e;
   int const exist = e.along_n ? tile.columns : tile.rows;  // of a line
@@ -116,12 +160,12 @@ CUTE_DEVICE void store_lines(EpilogueOf<float> const& product, TileOfD const& ti
     auto const at_x = along(index);
     CUTE_NO_UNROLL
     for (int line = own; line < lines; line += step) {
-      product.finish(*sums, at_x, across(first_line + line));
+      product.template finish<Config::own_results>(numeric::convert<T>(*sums), at_x, across(first_line + line));
       sums += step * pitch;
     }
     return;
   }
-  numeric::with_type<types(DType::f32, numeric::kDTypeOf<T>)>(e.type[kEpilogueD], [&](auto const& sample) {
+  numeric::with_type<Config::plain_results>(e.type[kEpilogueD], [&](auto const& sample) {
     using D = std::decay_t<decltype(sample)>;
     D* const d = static_cast<D*>(product.data[kEpilogueD]) + along.offset(index, kEpilogueD);
     constexpr int most = static_cast<int>(16 / sizeof(D));
@@ -135,7 +179,7 @@ CUTE_DEVICE void store_lines(EpilogueOf<float> const& product, TileOfD const& ti
     }
     // Some lines at a time: their sums and places are known before the first is written.
     constexpr int together = 8;
-    float const alpha = e.alpha;
+    T const alpha = e.alpha;
     int line = own;
     if (!e.reads_c) {
       CUTE_NO_UNROLL
@@ -144,7 +188,7 @@ CUTE_DEVICE void store_lines(EpilogueOf<float> const& product, TileOfD const& ti
         D* to[together];
         CUTE_UNROLL
         for (int i = 0; i < together; ++i) {
-          some[i] = numeric::narrow<D>(alpha * sums[i * step * pitch], false);
+          some[i] = scaled<D>(alpha, sums[i * step * pitch]);
           to[i] = d + places[line + i * step];
         }
         CUTE_UNROLL
@@ -163,21 +207,21 @@ CUTE_DEVICE void store_lines(EpilogueOf<float> const& product, TileOfD const& ti
 // Writes a warpgroup's sums by the whole epilogue, 64 rows and some columns at a time through shared memory, so that
 // neighbouring threads write neighbours. `step_m`: from the first of its rows to the next 64, where there are more.
 template <class Config, int step_m, class Accumulators>
-CUTE_DEVICE void store_sums(EpilogueOf<float> const& product, Accumulators const& acc, TileOfD const& tile,
+CUTE_DEVICE void store_sums(EpilogueOf<typename Config::TE> const& product, Accumulators const& acc, TileOfD const& tile,
                             unsigned char* out, std::int64_t* places, int group) {
   using namespace cute;
   constexpr int columns = Config::sum_columns;
   constexpr int chunks_n = Config::BlkN::value / columns;
   constexpr int sums_of_chunk = columns / 2;
   constexpr int chunks = decltype(size(acc))::value / sums_of_chunk;
-  int const thread = thread_for_now() % 128;
   bool const along_n = product.e.along_n;
-  float* const sums = reinterpret_cast<float*>(out);
+  auto* const sums = reinterpret_cast<typename Config::TC*>(out);
   int const row_stride = along_n ? columns + 8 : 1;
   int const column_stride = along_n ? 1 : Config::box + 4;
 
   CUTE_NO_UNROLL
   for (int chunk = 0; chunk < chunks; ++chunk) {
+    int const thread = thread_for_now() % 128;
     NamedBarrier::sync(128, group);  // all threads have read what was here before
     CUTE_UNROLL
     for (int c = 0; c < chunks; ++c) {
@@ -196,7 +240,7 @@ CUTE_DEVICE void store_sums(EpilogueOf<float> const& product, Accumulators const
     find_lines(product.e, part, thread, places);
     NamedBarrier::sync(128, group);  // sums and places become visible to the warpgroup
 
-    store_lines<typename Config::TA, 128>(product, part, along_n ? columns : Config::box, thread, places, sums,
+    store_lines<Config, 128>(product, part, along_n ? columns : Config::box, thread, places, sums,
                      along_n ? row_stride : column_stride);
   }
 }
@@ -204,17 +248,17 @@ CUTE_DEVICE void store_sums(EpilogueOf<float> const& product, Accumulators const
 // Writes a tile whose K was shared by the CTAs of a cluster, a power of two. Each has left its sums in shared memory; this
 // one adds those of a part of the lines, in the order of the parts, and writes them.
 template <class Config>
-CUTE_DEVICE void store_parts(EpilogueOf<float> const& product, float* sums, TileOfD const& tile, int log2_parts, int number,
+CUTE_DEVICE void store_parts(EpilogueOf<typename Config::TE> const& product, typename Config::TC* sums, TileOfD const& tile, int log2_parts, int number,
                              std::int64_t* places, int barrier) {
   constexpr int threads = Config::threads_of_tile;
   int const thread = thread_for_now() % threads;
-  using Vector = Neighbours<float, 4>;
+  using Vector = Neighbours<typename Config::TC, 4>;
   constexpr int at_a_time = 8;  // vectors on their way
   static_assert(Config::max_cluster <= at_a_time);
   bool const along_n = product.e.along_n;
   int const stride = along_n ? Config::sums_line_n : Config::sums_line_m;
   int const lines = (along_n ? Config::BlkM::value : Config::BlkN::value) >> log2_parts;
-  float* const own = sums + number * lines * stride;
+  auto* const own = sums + number * lines * stride;
   int const vectors = lines * stride / 4;
   int const last_part = (1 << log2_parts) - 1;
   for (int first = thread; first < vectors; first += (threads * at_a_time) >> log2_parts) {
@@ -222,7 +266,7 @@ CUTE_DEVICE void store_parts(EpilogueOf<float> const& product, float* sums, Tile
     CUTE_UNROLL
     for (int i = 0; i < at_a_time; ++i) {
       int const vector = first + (i >> log2_parts) * threads;
-      float* const at = own + cute::min(vector, vectors - 1) * 4;
+      auto* const at = own + cute::min(vector, vectors - 1) * 4;
       of[i] = *reinterpret_cast<Vector*>(__cluster_map_shared_rank(at, i & last_part));
     }
     Vector sum;
@@ -243,7 +287,7 @@ CUTE_DEVICE void store_parts(EpilogueOf<float> const& product, float* sums, Tile
   find_lines(product.e, part, thread, places);
   NamedBarrier::sync(threads, barrier);  // sums and places become visible to all
 
-  store_lines<typename Config::TA, threads>(product, part, along_n ? Config::BlkN::value : Config::BlkM::value, thread, places, own, stride);
+  store_lines<Config, threads>(product, part, along_n ? Config::BlkN::value : Config::BlkM::value, thread, places, own, stride);
 }
 
 }  // namespace cute_py::kernels

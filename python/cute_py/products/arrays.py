@@ -54,17 +54,21 @@ def empty_result(like: Any, shape: tuple[int, ...], order: tuple[int, ...] | Non
     return result if back is None else result.transpose(back)
 
 
+# Types that NumPy has from ml_dtypes alone, and which it cannot export; integers of the same size.
+_OF_ML_DTYPES = {"bfloat16": np.uint16, "float8_e4m3fn": np.uint8, "float8_e5m2": np.uint8}
+
+
 @lru_cache(maxsize=64)
 def numpy_type(name: str) -> Any:
-    if name != "bfloat16":
+    if name not in _OF_ML_DTYPES:
         return np.dtype(name)
     try:
         import ml_dtypes
     except ImportError:
         raise OperandError(
-            "NumPy has no bfloat16 of its own\n  next: install ml_dtypes, which has; or pass out_dtype='float32'"
+            f"NumPy has no {name} of its own\n  next: install ml_dtypes, which has; or pass out_dtype='float32'"
         ) from None
-    return np.dtype(ml_dtypes.bfloat16)
+    return np.dtype(getattr(ml_dtypes, name))
 
 
 def _aligned(shape: tuple[int, ...], dtype: Any) -> Any:
@@ -80,8 +84,8 @@ def as_result(like: Any, result: Any) -> Any:
     if type(like) is np.ndarray:
         return result
     if (jax := _library_of(like, "jax", "Array")) is not None:
-        if isinstance(result, np.ndarray) and result.dtype.name == "bfloat16":  # NumPy cannot export it
-            return jax.dlpack.from_dlpack(result.view(np.uint16)).view("bfloat16")
+        if isinstance(result, np.ndarray) and (bits := _OF_ML_DTYPES.get(result.dtype.name)) is not None:
+            return jax.dlpack.from_dlpack(result.view(bits)).view(result.dtype.name)
         return jax.dlpack.from_dlpack(result)
     return result
 

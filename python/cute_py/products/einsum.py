@@ -35,6 +35,7 @@ Path = tuple[tuple[int, ...], ...]
 
 _HALVES = frozenset(["float16", "bfloat16"])
 _FACTORS = ("float16", "bfloat16", "float32", "float64", "complex64", "complex128", "int8")
+_FLOAT8 = frozenset(["float8_e4m3fn", "float8_e5m2"])
 _WAYS = ("auto", "auto-hq", "optimal", "dp", "branch-all", "branch-2", "branch-1", "greedy", "random-greedy")
 
 
@@ -293,8 +294,8 @@ options
 Without a sum and with no options, one operand gives a view of itself, as in NumPy: ``einsum("ij->ji", A)`` shares A's memory, and
 ``einsum("ii->i", A)`` is its diagonal. With `out` it is a copy, bit by bit. A plan always makes a result of its own.
 
-Intermediate results are as wide as what is summed in: float32 for float16 and bfloat16. int8 takes two operands, since its sums
-are int32, which is no type of a factor. A new result without modes is a NumPy scalar where the operands are NumPy's.
+Intermediate results are as wide as what is summed in: float32 for float16 and bfloat16. int8 and float8 take two operands, since
+they are multiplied by their own types alone. A new result without modes is a NumPy scalar where the operands are NumPy's.
 
 >>> import cute_py, numpy as np
 >>> A = np.ones((2, 3), np.float32)
@@ -510,6 +511,13 @@ def _require(name: str, labels: tuple[str, ...], shapes: tuple[tuple[int, ...], 
             text(
                 "has more than two operands, and int8 takes two: its sums are int32, which is no type of a factor",
                 "convert the int8 operands, for instance to float32",
+            )
+        )
+    if _FLOAT8 & set(types):
+        raise UnsupportedProblemError(
+            text(
+                "has more than two operands, and float8 takes two: it is multiplied by float8 alone",
+                "convert the float8 operands, for instance to bfloat16",
             )
         )
     for i, dtype in enumerate(types, 1):

@@ -35,8 +35,19 @@ class _StreamObject(Protocol):
 
 
 Number: TypeAlias = "SupportsComplex | float"
-Compute: TypeAlias = Literal["float32", "tfloat32", "float64", "complex64", "complex128", "int32"]
-Result: TypeAlias = Literal["float16", "bfloat16", "float32", "float64", "complex64", "complex128", "int8", "int32"]
+Compute: TypeAlias = Literal["float32", "tfloat32", "float64", "complex64", "complex128", "int32", "fast_float32"]
+Result: TypeAlias = Literal[
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+    "int8",
+    "int32",
+    "float8_e4m3fn",
+    "float8_e5m2",
+]
 DType: TypeAlias = "type[Any] | np.dtype[Any] | _TorchType"
 
 

@@ -12,7 +12,20 @@ from cute_py.errors import OperandError
 __all__ = ["type_name"]
 
 _NAMES = frozenset(
-    ["float16", "bfloat16", "float32", "tfloat32", "float64", "complex64", "complex128", "int8", "int32"]
+    [
+        "float16",
+        "bfloat16",
+        "float32",
+        "tfloat32",
+        "float64",
+        "complex64",
+        "complex128",
+        "int8",
+        "int32",
+        "float8_e4m3fn",
+        "float8_e5m2",
+        "fast_float32",
+    ]
 )
 _PYTHON = {float: "float64", complex: "complex128"}
 
