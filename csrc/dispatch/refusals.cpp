@@ -120,7 +120,7 @@ unsigned refusals(Traits const& t, Geometry const& g, DeviceInfo const& device) 
       t.moved_bytes != 0 ? is_too_long_to_copy(g, t.moved_bytes) : std::max({m, n, k, g.l.size()}) > kMaxExtent;
   if (too_long) refused |= kExtent;
   if (n > kMaxGridN * t.tile[1]) refused |= kGrid;
-  if (g.l.rank() > kMaxKernelModes) refused |= kModes;
+  if (g.l.rank() > t.modes_l) refused |= kModes;
   if ((t.most_m != 0 && m > t.most_m) || (t.most_n != 0 && n > t.most_n)) refused |= kTooLarge;
   if (!t.fuses && !fits_without_epilogue(t, g)) refused |= kEpilogue;
   auto const has_aligned_elements = [&](Role role) {
@@ -186,10 +186,11 @@ std::string describe(unsigned refused, Traits const& t, Geometry const& g, Devic
   if (refused & kExtent) append(text, "an extent is over " + number(kMaxExtent));
   if (refused & kGrid) append(text, "N=" + number(g.n.size()) + " is over " + number(kMaxGridN * t.tile[1]));
   if (refused & kModes) {
-    append(text, g.l.rank() > kMaxKernelModes ? "more than " + number(kMaxKernelModes) + " modes in L"
-                 : t.modes_m == 2             ? "more than two modes in M or one in N or K"
-                 : t.modes == 1               ? "several modes in M, N or K"
-                                              : "more than " + number(t.modes) + " modes in M, N or K");
+    append(text, g.l.rank() > t.modes_l
+                     ? "more than " + number(t.modes_l) + (t.modes_l == 1 ? " mode in L" : " modes in L")
+                 : t.modes_m == 2 ? "more than two modes in M or one in N or K"
+                 : t.modes == 1   ? "several modes in M, N or K"
+                                  : "more than " + number(t.modes) + " modes in M, N or K");
   }
   if (refused & kMajorA) append(text, std::string("A is not ") + letter(t.major_a, "m") + "-major");
   if (refused & kMajorB) append(text, std::string("B is not ") + letter(t.major_b, "n") + "-major");

@@ -467,6 +467,7 @@ Boxes& boxes_on_their_way() { return running->current().boxes; }
 void note_unfenced_write() { running->current().has_unfenced_writes = true; }
 void fence_for_copy_engine() { running->current().has_unfenced_writes = false; }
 void check_fenced() { running->check_fenced(); }
+bool has_fenced() { return !running->current().has_unfenced_writes; }
 
 // A thread that has arrived waits at once: no kernel does anything in between.
 void cluster_arrive() {
@@ -550,6 +551,7 @@ void async_wait(int groups_left_pending) {
       std::memcpy(copy.destination, copy.source, copy.bytes);
     }
   }
+  if (copies > 0) fiber.has_unfenced_writes = true;
   fiber.copies.erase(fiber.copies.begin(), fiber.copies.begin() + static_cast<std::ptrdiff_t>(copies));
   fiber.groups.erase(fiber.groups.begin(), fiber.groups.begin() + static_cast<std::ptrdiff_t>(complete));
   for (auto& end : fiber.groups) end -= copies;

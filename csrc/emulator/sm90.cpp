@@ -108,12 +108,12 @@ void for_each_piece(Map const& map, int const (&at)[kBoxModes], std::uint32_t fi
   }
 }
 
-// A float32 with 10 bits of mantissa, to nearest, ties away.
+// A float32 with 10 bits of mantissa, to nearest, ties to even, as seen on a GPU.
 void round_to_tfloat32(char const* from, char* to) {
   std::uint32_t bits = 0;
   std::memcpy(&bits, from, sizeof(bits));
   bool const is_finite = (bits >> 23 & 0xff) != 0xff;
-  bits = (is_finite ? bits + 0x1000 : bits) & ~0x1fffu;
+  bits = (is_finite ? bits + 0xfff + (bits >> 13 & 1) : bits) & ~0x1fffu;
   std::memcpy(to, &bits, sizeof(bits));
 }
 
@@ -385,6 +385,7 @@ void Warpgroup::multiply(Asked const& asked, int thread) {
 
 void warpgroup_multiply(WarpgroupMma const& mma, FactorInShared const& a, FactorInShared const& b, void* d,
                         bool accumulates) {
+  if (!has_fenced()) stop("multiplies out of shared memory while what this thread wrote by cp.async is not fenced");
   products_on_their_way().ask(mma, a, b, d, accumulates);
 }
 void warpgroup_commit() { products_on_their_way().commit(); }

@@ -34,6 +34,8 @@ class EmulatorLaunch final : public Launch {
       launch.cluster = static_cast<int>(params.cluster());
       params.for_each_tensor(
           [&](TensorMap& map, TensorBox const& box, Role role) { map = emulator::map_of(box, given.data[role]); });
+    }
+    if constexpr (kernels::kOrdersTiles<Params>) {
       launch.tile_of = [](void const* arguments, unsigned cta) {
         auto const tile = static_cast<Params const*>(arguments)->first_tile(cta);
         return emulator::Index3{tile.m, tile.n, tile.l};

@@ -58,8 +58,9 @@ struct Traits {
   DTypeSet results;  // the types of C and D
   bool one_type;     // A and B have the same of these types
   bool conjugates;   // takes the conjugate of A and of B
-  int modes;         // the most modes of N and of K after folding; of L any kernel takes kMaxKernelModes
+  int modes;         // the most modes of N and of K after folding
   int modes_m;       // the most of M
+  int modes_l;       // the most of L, of a GPU's kernel
   int most_m;        // rows; 0 for any number
   int most_n;        // columns; 0 for any number
   bool fuses;        // takes any epilogue; otherwise D = alpha * A B^T + beta * D only, of the type that it computes in

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "problem/geometry.hpp"
@@ -22,6 +23,14 @@ struct TensorBox {
   std::int64_t stride[kBoxModes] = {};  // in elements
   int box[kBoxModes] = {1, 1, 1, 1, 1};
   int swizzle_bytes = 128;
+
+  // A mode is one of a group, or has one element if the group has no such mode; of a box it has `length`.
+  void set(int mode, Modes const& group, int which, Role role, int length) {
+    bool const exists = which < group.rank();
+    extent[mode] = exists ? std::max<std::int64_t>(group[which].extent, 1) : 1;
+    stride[mode] = exists && extent[mode] > 1 ? group[which].stride[role] : kBoxAlignment / bytes_of(type);
+    box[mode] = length;
+  }
 };
 
 // The same with an address, as the engine reads it: opaque, and a parameter of a kernel.
@@ -52,7 +61,7 @@ inline bool lies_in_boxes(Geometry const& g, Role role, Modes const& fast, Modes
       all = all && can_follow(group[i]);
     }
   });
-  return all && further <= kBoxModes - 2 && g.l.rank() <= kBoxModes - 2;
+  return all && further <= kBoxModes - 2;
 }
 
 // The types of D that a product of factors of a type writes by the engine, or else in vectors, if there is nothing more

@@ -18,6 +18,7 @@ from cute_py.atoms import tiled as _tiled
 from cute_py.atoms.tiled import *  # noqa: F403
 from cute_py.catalogue.config import KernelConfig, Load, Loads, Owner
 from cute_py.catalogue.kernels import Kernel, Kernels, kernels
+from cute_py.catalogue.ladder import Ladder, Rung, ladder
 from cute_py.catalogue.trace import Trace
 from cute_py.errors import CudaError, CuteError, LayoutError, OperandError, UnsupportedProblemError
 from cute_py.layout import *  # noqa: F403
@@ -54,6 +55,7 @@ __all__ = [
     "Kernel",
     "KernelConfig",
     "Kernels",
+    "Ladder",
     "LayoutError",
     "Load",
     "Loads",
@@ -61,6 +63,7 @@ __all__ = [
     "Owner",
     "Plan",
     "Product",
+    "Rung",
     "SwizzleChoice",
     "TmaReport",
     "Trace",
@@ -79,6 +82,7 @@ __all__ = [
     "gemm",
     "get_num_threads",
     "kernels",
+    "ladder",
     "layout",
     "load_tuning",
     "permute",

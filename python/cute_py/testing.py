@@ -288,9 +288,10 @@ def strided_array(
     memory = memory[shift : shift + length * size]
     memory[:] = 0xFF
     elements = memory.view(dtype)
+    bits = elements.view(f"V{size}")  # NumPy takes no types of 8 bits from ml_dtypes here
     array = np.lib.stride_tricks.as_strided(
-        elements[first:], shape=source.shape, strides=tuple(size * s for s in strides), writeable=True
-    )
+        bits[first:], shape=source.shape, strides=tuple(size * s for s in strides), writeable=True
+    ).view(dtype)
     array[...] = source
     index: Any = np.array(first)
     for extent, stride in zip(source.shape, strides, strict=True):
@@ -368,7 +369,10 @@ def _problems(
     for variant in kernels().values():
         if names is not None and variant.name not in names and variant.kernel not in names:
             continue
-        if variant.factors[-1] in ("bfloat16", "float8_e4m3fn", "float8_e5m2") and importlib.util.find_spec("ml_dtypes") is None:
+        if (
+            variant.factors[-1] in ("bfloat16", "float8_e4m3fn", "float8_e5m2")
+            and importlib.util.find_spec("ml_dtypes") is None
+        ):
             continue
         for target in variant.targets:
             if (targets is not None and target not in targets) or not runs_here(variant, target):

@@ -198,6 +198,12 @@ inline constexpr bool kHasTensors = false;
 template <class Params>
 inline constexpr bool kHasTensors<Params, std::enable_if_t<(Params::tensors > 0)>> = true;
 
+// Does a kernel give out tiles of C by its own order, and not by the index of a CTA?
+template <class Params, class = void>
+inline constexpr bool kOrdersTiles = false;
+template <class Params>
+inline constexpr bool kOrdersTiles<Params, std::void_t<decltype(&Params::first_tile)>> = true;
+
 template <class Family, class Config>
 constexpr Traits traits_of_copies(char const* name, Target target) {
   Traits t{};
@@ -213,7 +219,7 @@ constexpr Traits traits_of_copies(char const* name, Target target) {
   }
   t.results = t.factors;
   t.one_type = true;
-  t.modes = t.modes_m = kMaxKernelModes;
+  t.modes = t.modes_m = t.modes_l = kMaxKernelModes;
   t.fuses = true;
   t.tile[0] = t.tile[1] = Config::Tile::line;
   t.tile[2] = 1;
@@ -250,6 +256,7 @@ constexpr Traits traits_of_gemm(char const* name, Target target) {
   t.one_type = !Config::converting;
   t.modes = Config::nested ? kMaxKernelModes : 1;
   t.modes_m = cute::is_same_v<typename Config::StrideA, GettStride> ? 2 : t.modes;
+  t.modes_l = kMaxKernelModes;
   t.most_m = Config::max_rows;
   t.most_n = Config::max_columns;
   t.fuses = Config::fuses;
@@ -267,6 +274,7 @@ constexpr Traits traits_of_gemm(char const* name, Target target) {
     t.vector_bytes_a = t.vector_bytes_b = kBoxAlignment;
     t.parts_in_cluster = Config::max_cluster;
     t.modes = t.modes_m = Params::modes;
+    t.modes_l = Params::modes_l;
   }
   t.predicated = Config::predicated;
   t.conjugates = !numeric::kIsComplex<T> || Config::converting || kConjugates<Config>;

@@ -21,6 +21,7 @@ struct GemmSm90Params {
   static constexpr int part_tiles = 1;
   static constexpr int tensors = 3;
   static constexpr int modes = 1 + kOuterModes;  // of M, N and K
+  static constexpr int modes_l = kBoxModes - 2;
 
   TensorBox boxes[tensors];  // of A, B and D
   TensorMap maps[tensors];
@@ -143,27 +144,20 @@ struct GemmSm90Params {
     }
   }
 
-  static void set(TensorBox& box, int mode, Modes const& group, int which, Role role, int length) {
-    bool const exists = which < group.rank();
-    box.extent[mode] = exists ? std::max<std::int64_t>(group[which].extent, 1) : 1;
-    box.stride[mode] = exists && box.extent[mode] > 1 ? group[which].stride[role] : kBoxAlignment / bytes_of(box.type);
-    box.box[mode] = length;
-  }
-
   static void set_outer(TensorBox& box, OuterModes& outer, Geometry const& g, Role role, Modes const& mn,
                         Modes const& k) {
     int next = 0;
     auto const add = [&](Modes const& group, int first, Outer name) {
       for (int i = first; i < group.rank(); ++i) {
         if (group[i].stride[role] == 0 || group[i].extent == 1) continue;
-        set(box, 2 + next, group, i, role, 1);
+        box.set(2 + next, group, i, role, 1);
         outer.mode[next++] = static_cast<Outer>(static_cast<int>(name) + i - first);
       }
     };
     add(mn, 1, Outer::mn0);
     add(k, 1, Outer::k0);
     add(g.l, 0, Outer::l0);
-    for (int i = next; i < 3; ++i) set(box, 2 + i, Modes(), 0, role, 1);
+    for (int i = next; i < 3; ++i) box.set(2 + i, Modes(), 0, role, 1);
   }
 
   static TensorBox factor(Geometry const& g, Role role, Modes const& mn, Major major, int rows, int share,
@@ -173,8 +167,8 @@ struct GemmSm90Params {
     box.to_tfloat32 = std::is_same_v<typename Config::TA, cutlass::tfloat32_t>;
     box.rank = kBoxModes;
     bool const k_major = major == Major::k;
-    set(box, k_major ? 0 : 1, g.k, 0, role, k_major ? blk_k : blk_k / share);
-    set(box, k_major ? 1 : 0, mn, 0, role, k_major ? rows / share : rows);
+    box.set(k_major ? 0 : 1, g.k, 0, role, k_major ? blk_k : blk_k / share);
+    box.set(k_major ? 1 : 0, mn, 0, role, k_major ? rows / share : rows);
     set_outer(box, outer, g, role, mn, g.k);
     return box;
   }
@@ -184,8 +178,8 @@ struct GemmSm90Params {
     box.type = g.type[Role::d];
     box.rank = kBoxModes;
     int const line = 128 / bytes_of(box.type);
-    set(box, epilogue.along_n ? 1 : 0, g.m, 0, Role::d, epilogue.along_n ? Config::box : line);
-    set(box, epilogue.along_n ? 0 : 1, g.n, 0, Role::d, line);
+    box.set(epilogue.along_n ? 1 : 0, g.m, 0, Role::d, epilogue.along_n ? Config::box : line);
+    box.set(epilogue.along_n ? 0 : 1, g.n, 0, Role::d, line);
     set_outer(box, tiles.d, g, Role::d, g.m, g.n);
     return box;
   }

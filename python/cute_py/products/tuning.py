@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import string
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from cute_py.products.arrays import empty_result
 from cute_py.products.contraction import contract
 from cute_py.products.explanation import Candidate, Explanation
 from cute_py.products.product import Product
+from cute_py.products.timing import microseconds
 
 __all__ = ["Tuning", "forget_tuning", "load_tuning", "save_tuning", "tune"]
 
@@ -323,14 +323,4 @@ def _microseconds(call: Callable[[], Any], explanation: Explanation) -> float:
         if ordinal is not None:
             _core.synchronize(ordinal)
 
-    def timed(count: int) -> float:
-        wait()
-        begin = time.perf_counter()
-        for _ in range(count):
-            call()
-        wait()
-        return (time.perf_counter() - begin) / count * 1e6
-
-    once = timed(1)
-    count = max(1, min(200, int(5000 / max(once, 1))))
-    return sorted(timed(count) for _ in range(5))[2]
+    return microseconds([call], wait)[0]

@@ -40,6 +40,7 @@ struct NamedBarrier {
 };
 
 inline void fence_barrier_init() {}
+inline void fence_view_async_shared() { cute_py::emulator::fence_for_copy_engine(); }
 
 }  // namespace emulated
 }  // namespace cutlass::arch

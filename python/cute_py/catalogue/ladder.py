@@ -1,0 +1,519 @@
+"""`ladder`: one product by every kernel, from the plainest to the fastest, and what each step was about."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+import operator
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from cute_py import _core
+from cute_py.errors import CuteError, OperandError, UnsupportedProblemError
+from cute_py.machine.devices import Device, cuda_available, devices
+from cute_py.products.arrays import numpy_type
+from cute_py.products.gemm import gemm
+from cute_py.products.timing import microseconds
+
+__all__ = ["Ladder", "Rung", "ladder"]
+
+_Array: TypeAlias = np.ndarray[Any, Any]
+
+
+class _Step(NamedTuple):
+    kernel: str
+    of_tensor_cores: bool  # takes the type that is asked for; the others take float32
+    idea: str
+
+
+_STEPS = (
+    _Step("reference", False, "a sum for each element of C, by the definition, on one thread of the host"),
+    _Step("sgemm_1", False, "a CTA shares tiles of A and B in shared memory, a thread keeps 8x8 sums in registers"),
+    _Step("sgemm_2", False, "TiledCopy and TiledMMA: accesses of 16 bytes, and who does what is a layout"),
+    _Step("sgemm_sm70", False, "the next tile is on its way, in registers, while this one is multiplied"),
+    _Step("sgemm_sm80", False, "cp.async fills stages of shared memory past the registers; neighbours share reads"),
+    _Step(
+        "gemm_sm80", True, "tensor cores: a warp multiplies fragments, read by ldmatrix out of swizzled shared memory"
+    ),
+    _Step("wgmma_sm90", True, "four warps multiply out of shared memory: no fragments in registers"),
+    _Step("wgmma_tma_sm90", True, "one thread asks the copy engine for boxes; an mbarrier counts their bytes"),
+    _Step(
+        "gemm_sm90",
+        True,
+        "a warp copies, others compute tile after tile; clusters share boxes; results leave meanwhile",
+    ),
+)
+_TYPES = ("float16", "bfloat16", "tfloat32", "int8", "float8_e4m3fn", "float8_e5m2")
+
+# Operations of a multiprocessor in a cycle, by compute capability: of its ordinary cores, and of its tensor cores.
+_ORDINARY = {(8, 0): 128}
+_ORDINARY_OF_OTHERS = 256
+_TENSOR = {
+    (8, 0): {"float16": 2048, "bfloat16": 2048, "tfloat32": 1024, "int8": 4096},
+    (9, 0): {
+        "float16": 4096,
+        "bfloat16": 4096,
+        "tfloat32": 2048,
+        "int8": 8192,
+        "float8_e4m3fn": 8192,
+        "float8_e5m2": 8192,
+    },
+}
+
+_UNIT = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "tfloat32": 2.0**-9, "int8": 0.0}
+_ROWS_COMPARED = 64
+_STEPS_OF_REFERENCE = 1 << 24  # multiply-adds, some tenths of a second
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One kernel of a `Ladder`.
+
+    Attributes
+    ----------
+    kernel, variant
+        What ran, such as ``"sgemm_sm80"``, ``"sgemm_sm80_nt_f32"``.
+    dtype
+        The type of A and B: that of the ladder for tensor cores, ``"float32"`` for the others.
+    us
+        Microseconds of a call; of `reference`, which computed a corner of C alone, None.
+    tflops
+        10^12 operations a second.
+    of_cublas
+        cuBLAS's time for the same type over this one; None if it was not measured.
+    of_roofline
+        The least time that arithmetic and memory of the device allow, over this one; None if its peak is not known.
+    idea
+        What the step is about.
+    """
+
+    kernel: str
+    variant: str
+    dtype: str
+    us: float | None
+    tflops: float
+    of_cublas: float | None
+    of_roofline: float | None
+    idea: str
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """What `ladder` found.
+
+    Attributes
+    ----------
+    device
+        The GPU.
+    measured
+        True: on that GPU. False: estimated, as the choice of a kernel is; but for `reference`, which is always measured.
+    m, n, k
+        The product.
+    dtype, layout
+        What was asked for.
+    rungs
+        The kernels in their order.
+    left_out
+        (kernel, why) of those that do not take the product.
+    """
+
+    device: str
+    measured: bool
+    m: int
+    n: int
+    k: int
+    dtype: str
+    layout: str
+    rungs: tuple[Rung, ...]
+    left_out: tuple[tuple[str, str], ...]
+
+    def __str__(self) -> str:
+        def part(x: float | None) -> str:
+            return "-" if x is None else f"{100 * x:.1f} %"
+
+        rows = [("kernel", "A and B", "us", "TFLOP/s", "of cuBLAS", "of roofline", "idea")]
+        rows += [
+            (
+                rung.kernel,
+                rung.dtype,
+                "-" if rung.us is None else f"{rung.us:.4g}",
+                f"{rung.tflops:.3g}",
+                part(rung.of_cublas),
+                part(rung.of_roofline),
+                rung.idea,
+            )
+            for rung in self.rungs
+        ]
+        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+        left = (0, 1, 6)
+        lines = [self._title()]
+        for row in rows:
+            cells = [x.ljust(w) if i in left else x.rjust(w) for i, (x, w) in enumerate(zip(row, widths, strict=True))]
+            lines.append("  ".join(cells).rstrip())
+        lines += [f"without {kernel}: {why}" for kernel, why in self.left_out]
+        return "\n".join(lines)
+
+    def _title(self) -> str:
+        how = "measured" if self.measured else "estimated"
+        return f"{self.m}x{self.n}x{self.k} {self.dtype} {self.layout} on {self.device}, {how}"
+
+    def to_json(self) -> str:
+        """Return everything as JSON."""
+        return json.dumps(asdict(self), indent=2)
+
+    def to_svg(self) -> str:
+        """Return a chart: a bar for each kernel, as long as the logarithm of its speed."""
+        return _chart(self._title(), self.rungs)
+
+    def _repr_svg_(self) -> str:
+        return self.to_svg()
+
+
+def ladder(
+    m: int = 4096,
+    n: int | None = None,
+    k: int | None = None,
+    *,
+    dtype: str = "float16",
+    layout: str = "nt",
+    device: Device | None = None,
+) -> Ladder:
+    """Compute one product by every kernel, from `reference` to `gemm_sm90`.
+
+    On the current GPU of PyTorch or CuPy, whichever is imported or can be, each result is compared with float64 before anything
+    is timed; all kernels and cuBLAS take turns. Without a GPU, or for a `device` that you invent, the figures are the estimates that
+    a choice goes by. What takes float32 alone is given the numbers as float32.
+
+    Parameters
+    ----------
+    m, n, k
+        The extents of C (M,N) = A (M,K) B (N,K)^T; N and K are M if left out.
+    dtype
+        Of A and B for tensor cores: ``"float16"``, ``"bfloat16"``, ``"tfloat32"``, ``"int8"``, ``"float8_e4m3fn"``, ``"float8_e5m2"``.
+    layout
+        ``"nt"``, ``"tn"``, ``"nn"`` or ``"tt"``, as in `cute_py.sgemm_nt`.
+    device
+        A `Device` to estimate for.
+
+    Raises OperandError for what cannot be asked for, CuteError if a kernel computes something else than the product.
+
+    >>> import cute_py
+    >>> print(cute_py.ladder(256, device=cute_py.Device("H200")).rungs[-1].kernel)
+    gemm_sm90
+    """
+    extents = tuple(_extent(name, m if value is None else value) for name, value in (("m", m), ("n", n), ("k", k)))
+    if dtype not in _TYPES:
+        raise OperandError(f"ladder: dtype is one of {', '.join(_TYPES)}, got {dtype!r}")
+    if layout not in ("nt", "tn", "nn", "tt"):
+        raise OperandError(f"ladder: layout is one of nt, tn, nn, tt, got {layout!r}")
+    if device is not None and (not isinstance(device, Device) or device.ordinal is not None):
+        raise OperandError(
+            "ladder: device is a cute_py.Device that you invent, to estimate for; the current GPU is measured without it"
+        )
+    if device is None and cuda_available():
+        return _measured(extents, dtype, layout)
+    return _estimated(extents, dtype, layout, device or Device("H200"))
+
+
+def _extent(name: str, value: Any) -> int:
+    try:
+        extent = operator.index(value)
+    except TypeError:
+        extent = 0
+    if not 1 <= extent <= 1 << 20:
+        raise OperandError(f"ladder: {name} is an integer from 1 to {1 << 20}, got {value!r}")
+    return extent
+
+
+def _compute(dtype: str) -> Literal["tfloat32"] | None:
+    return "tfloat32" if dtype == "tfloat32" else None
+
+
+def _stored(dtype: str) -> str:
+    return "float32" if dtype == "tfloat32" else dtype
+
+
+def _result(dtype: str) -> str:
+    return {"int8": "int32", "float8_e4m3fn": "bfloat16", "float8_e5m2": "bfloat16"}.get(dtype, _stored(dtype))
+
+
+def _dtype_of(step: _Step, dtype: str) -> str:
+    return dtype if step.of_tensor_cores else "float32"
+
+
+def _least_us(extents: tuple[int, ...], dtype: str, of_tensor_cores: bool, device: Device) -> float | None:
+    """Return the time that the device's arithmetic or its memory takes at least, whichever is longer."""
+    m, n, k = extents
+    if of_tensor_cores:
+        rate = _TENSOR.get(device.compute_capability, {}).get(dtype)
+    else:
+        rate = _ORDINARY.get(device.compute_capability, _ORDINARY_OF_OTHERS)
+    if rate is None:
+        return None
+    math_us: float = 2 * m * n * k / (rate * device.multiprocessors * device.clock_mhz)
+    moved: int = (m + n) * k * numpy_type(_stored(dtype)).itemsize + m * n * numpy_type(_result(dtype)).itemsize
+    return max(math_us, moved / (device.memory_gb_per_s * 1e3))
+
+
+def _rung(
+    step: _Step, variant: str, extents: tuple[int, ...], dtype: str, us: float, cublas: float | None, device: Device
+) -> Rung:
+    least = _least_us(extents, dtype, step.of_tensor_cores, device)
+    m, n, k = extents
+    return Rung(
+        step.kernel,
+        variant,
+        dtype,
+        us,
+        2e-6 * m * n * k / us,
+        None if cublas is None else cublas / us,
+        None if least is None else least / us,
+        step.idea,
+    )
+
+
+def _reference(step: _Step, extents: tuple[int, ...]) -> Rung:
+    """Return what `reference` reaches on a corner of C, on the host."""
+    m, n, k = extents
+    rows = max(1, min(m, math.isqrt(_STEPS_OF_REFERENCE // k)))
+    columns = max(1, min(n, _STEPS_OF_REFERENCE // (k * rows)))
+    generator = np.random.default_rng(0)
+    A, B = (generator.standard_normal((extent, k), np.float32) for extent in (rows, columns))
+    begin = time.perf_counter()
+    gemm(A, B, kernel="reference", device="cpu")
+    us = (time.perf_counter() - begin) * 1e6
+    return Rung(step.kernel, "reference_f32", "float32", None, 2e-6 * rows * columns * k / us, None, None, step.idea)
+
+
+def _matrix(values: _Array, fast_first: bool) -> _Array:
+    return np.asfortranarray(values) if fast_first else np.ascontiguousarray(values)
+
+
+def _first_reason(error: UnsupportedProblemError) -> str:
+    lines = str(error).splitlines()
+    return lines[1].strip() if len(lines) > 1 else lines[0]
+
+
+def _estimated(extents: tuple[int, ...], dtype: str, layout: str, device: Device) -> Ladder:
+    m, n, k = extents
+    rungs, left_out = [], []
+    for step in _STEPS:
+        if step.kernel == "reference":
+            rungs.append(_reference(step, extents))
+            continue
+        own = _dtype_of(step, dtype)
+        stored, result = numpy_type(_stored(own)), numpy_type(_result(own))
+        A = np.empty((m, k), stored, order="F" if layout[0] == "n" else "C")
+        B = np.empty((n, k), stored, order="F" if layout[1] == "t" else "C")
+        C = np.empty((m, n), result, order="F")
+        try:
+            explanation = gemm.explain(A, B, C, kernel=step.kernel, compute=_compute(own), device=device)
+        except UnsupportedProblemError as error:
+            left_out.append((step.kernel, _first_reason(error)))
+            continue
+        if not explanation.candidates:
+            left_out.append((step.kernel, "; ".join(reason for _, reason in explanation.rejected[:1])))
+            continue
+        best = explanation.candidates[0]
+        rungs.append(_rung(step, best.kernel, extents, own, best.us, None, device))
+    return Ladder(device.name, False, m, n, k, dtype, layout, tuple(rungs), tuple(left_out))
+
+
+class _Torch:
+    """PyTorch's arrays on the current GPU, and its products, which are cuBLAS's."""
+
+    def __init__(self) -> None:
+        import torch
+
+        self.torch = torch
+        self.ordinal = torch.cuda.current_device()
+
+    def draw(self, rows: int, columns: int, dtype: str, fast_first: bool) -> Any:
+        torch = self.torch
+        shape = (columns, rows) if fast_first else (rows, columns)
+        if dtype == "int8":
+            drawn = torch.randint(-20, 21, shape, device="cuda", dtype=torch.int8)
+        else:
+            drawn = torch.randn(shape, device="cuda").to(getattr(torch, _stored(dtype)))
+        return drawn.t() if fast_first else drawn
+
+    def empty(self, m: int, n: int, dtype: str) -> Any:
+        return self.torch.empty((n, m), device="cuda", dtype=getattr(self.torch, _result(dtype))).t()
+
+    def peer(self, A: Any, B: Any, C: Any, dtype: str) -> Callable[[], Any] | None:
+        """Return a call of cuBLAS that writes C, or None if it takes no such product."""
+        torch = self.torch
+        call: Callable[[], Any]
+        if dtype == "int8":
+            call = partial(torch._int_mm, B, A.t(), out=C.t())
+        elif dtype.startswith("float8"):
+            one = torch.ones((), device="cuda")
+            call = partial(torch._scaled_mm, B, A.t(), one, one, out_dtype=C.dtype, out=C.t())
+        else:
+            call = partial(self._multiply, B, A.t(), C.t(), dtype == "tfloat32")
+        try:
+            call()
+        except (RuntimeError, ValueError):
+            return None
+        return call
+
+    def _multiply(self, A: Any, B: Any, C: Any, rounds: bool) -> None:
+        matmul = self.torch.backends.cuda.matmul
+        before, matmul.allow_tf32 = matmul.allow_tf32, rounds
+        try:
+            self.torch.mm(A, B, out=C)
+        finally:
+            matmul.allow_tf32 = before
+
+    def wide(self, array: Any) -> _Array:
+        """Return an array on the host, in float64."""
+        values: _Array = array.float().cpu().double().numpy()
+        return values
+
+
+class _CuPy:
+    """The same of CuPy."""
+
+    def __init__(self) -> None:
+        import cupy
+
+        self.cupy = cupy
+        self.ordinal = cupy.cuda.Device().id
+
+    def draw(self, rows: int, columns: int, dtype: str, fast_first: bool) -> Any:
+        shape = (columns, rows) if fast_first else (rows, columns)
+        if dtype == "int8":
+            drawn = self.cupy.random.randint(-20, 21, shape).astype(np.int8)
+        else:
+            drawn = self.cupy.random.standard_normal(shape, np.float32).astype(numpy_type(_stored(dtype)))
+        return drawn.T if fast_first else drawn
+
+    def empty(self, m: int, n: int, dtype: str) -> Any:
+        return self.cupy.empty((n, m), numpy_type(_result(dtype))).T
+
+    def peer(self, A: Any, B: Any, C: Any, dtype: str) -> Callable[[], Any] | None:
+        if dtype not in ("float32", "float16"):
+            return None
+        return lambda: self.cupy.matmul(B, A.T, out=C.T)
+
+    def wide(self, array: Any) -> _Array:
+        values: _Array = array.get().astype(np.float64)
+        return values
+
+
+def _library() -> _Torch | _CuPy:
+    libraries: list[tuple[str, type[_Torch] | type[_CuPy]]] = [("torch", _Torch), ("cupy", _CuPy)]
+    for _, library in sorted(libraries, key=lambda x: x[0] not in sys.modules):
+        try:
+            return library()
+        except ImportError:
+            continue
+    raise OperandError(
+        "ladder: its arrays on a GPU are those of PyTorch or CuPy, and neither is installed\n"
+        "  next: install one of them, or pass device=cute_py.Device('mine') for estimates"
+    )
+
+
+def _measured(extents: tuple[int, ...], dtype: str, layout: str) -> Ladder:
+    library = _library()
+    device = devices()[library.ordinal]
+    m, n, k = extents
+    problems: dict[str, tuple[Any, Any, Any]] = {}
+    calls: dict[tuple[str, str], Callable[[], Any]] = {}  # (kernel, type)
+    variants: dict[str, str] = {}
+    left_out = []
+    for step in _STEPS[1:]:
+        own = _dtype_of(step, dtype)
+        if own not in problems:
+            A = library.draw(m, k, own, layout[0] == "n")
+            B = library.draw(n, k, own, layout[1] == "t")
+            problems[own] = A, B, library.empty(m, n, own)
+        A, B, C = problems[own]
+        try:
+            plan = gemm.plan(A, B, C, kernel=step.kernel, compute=_compute(own))
+        except UnsupportedProblemError as error:
+            left_out.append((step.kernel, _first_reason(error)))
+            continue
+        variants[step.kernel] = gemm.explain(A, B, C, kernel=step.kernel, compute=_compute(own)).chosen or ""
+        calls[step.kernel, own] = partial(plan, A, B, C)
+    expected = {own: _corner(library, *arrays[:2]) for own, arrays in problems.items()}
+    for (kernel, own), call in calls.items():
+        call()
+        _require_right(kernel, library.wide(problems[own][2][:_ROWS_COMPARED]), *expected[own], own, k)
+    for own, (A, B, C) in problems.items():
+        if (peer := library.peer(A, B, C, own)) is not None:
+            calls["cublas", own] = peer
+    measured = dict(
+        zip(calls, microseconds(list(calls.values()), lambda: _core.synchronize(library.ordinal)), strict=True)
+    )
+    rungs = [_reference(_STEPS[0], extents)]
+    for step in _STEPS[1:]:
+        own = _dtype_of(step, dtype)
+        if (us := measured.get((step.kernel, own))) is not None:
+            cublas = measured.get(("cublas", own))
+            rungs.append(_rung(step, variants[step.kernel], extents, own, us, cublas, device))
+    return Ladder(device.name, True, m, n, k, dtype, layout, tuple(rungs), tuple(left_out))
+
+
+def _corner(library: _Torch | _CuPy, A: Any, B: Any) -> tuple[_Array, _Array]:
+    """Return the first rows of the product in float64, and of the sizes of what is added."""
+    a, b = library.wide(A[:_ROWS_COMPARED]), library.wide(B)
+    return a @ b.T, np.abs(a) @ np.abs(b).T
+
+
+def _require_right(kernel: str, found: _Array, expected: _Array, sizes: _Array, dtype: str, k: int) -> None:
+    unit = _UNIT.get("bfloat16" if _result(dtype) == "bfloat16" else dtype, 2.0**-20 * math.sqrt(k))
+    if not (np.abs(found - expected) <= unit * sizes).all():
+        raise CuteError(f"ladder: {kernel} does not compute the product of {dtype} as float64 does; please report this")
+
+
+# ---- The chart
+
+_BAR, _GAP, _LEFT, _WIDTH, _TOP = 22, 22, 150, 760, 58
+_COLOURS = {False: "#94a3b8", True: "#2563eb"}
+
+
+def _chart(title: str, rungs: tuple[Rung, ...]) -> str:
+    low = min(rung.tflops for rung in rungs) / 2
+    high = max(rung.tflops for rung in rungs)
+
+    def length(tflops: float) -> float:
+        return round((_WIDTH - _LEFT - 170) * math.log(tflops / low) / math.log(high / low), 1)
+
+    height = _TOP + len(rungs) * (_BAR + _GAP) + 26
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}" '
+        'font-family="sans-serif" font-size="13" role="img">',
+        f"<title>{html.escape(title)}</title>",
+        f'<rect width="{_WIDTH}" height="{height}" fill="#ffffff"/>',
+        f'<text x="14" y="26" font-size="16" fill="#0f172a">{html.escape(title)}</text>',
+    ]
+    parts += [
+        f'<rect x="{x}" y="36" width="12" height="12" fill="{_COLOURS[kind]}"/>'
+        f'<text x="{x + 18}" y="46" font-size="11" fill="#334155">{text}</text>'
+        for x, kind, text in ((14, False, "float32, without tensor cores"), (230, True, "tensor cores"))
+    ]
+    y = _TOP
+    for rung, step in ((rung, step) for rung in rungs for step in _STEPS if step.kernel == rung.kernel):
+        bar = length(rung.tflops)
+        notes = [f"{rung.tflops:.3g} TFLOP/s"]
+        if rung.of_cublas is not None:
+            notes.append(f"{100 * rung.of_cublas:.0f} % of cuBLAS")
+        parts += [
+            f'<text x="{_LEFT - 8}" y="{y + 16}" text-anchor="end" fill="#0f172a">{rung.kernel}</text>',
+            f'<rect x="{_LEFT}" y="{y}" width="{bar}" height="{_BAR}" rx="2" fill="{_COLOURS[step.of_tensor_cores]}"/>',
+            f'<text x="{_LEFT + bar + 6}" y="{y + 16}" font-size="12" fill="#0f172a">{", ".join(notes)}</text>',
+            f'<text x="{_LEFT}" y="{y + _BAR + 14}" font-size="11" fill="#475569">{html.escape(rung.idea)}</text>',
+        ]
+        y += _BAR + _GAP
+    parts.append(
+        f'<text x="14" y="{height - 10}" font-size="11" fill="#475569">The length of a bar is the logarithm of the speed.</text>'
+    )
+    return "\n".join([*parts, "</svg>", ""])
