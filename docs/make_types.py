@@ -23,6 +23,9 @@ TYPES = [
     ("complex64", None),
     ("complex128", None),
     ("int8", None),
+    ("float8_e4m3fn", None),
+    ("float8_e4m3fn", "fast_float32"),
+    ("float8_e5m2", None),
 ]
 LAYOUTS = {"nt": "FF", "tn": "CC", "nn": "FC", "tt": "CF"}
 WHOLE, RAGGED = (4096, 4096, 4096), (4094, 4095, 4093)
@@ -34,7 +37,7 @@ def operands(factor: str, layout: str, extents: tuple[int, int, int]) -> tuple[n
     m, n, k = extents
     first, second = LAYOUTS[layout]
     dtype = numpy_type(factor)
-    result = numpy_type("int32" if factor == "int8" else factor)
+    result = numpy_type({"int8": "int32", "float8_e4m3fn": "bfloat16", "float8_e5m2": "bfloat16"}.get(factor, factor))
     return (
         np.empty((m, k), dtype, order=first),
         np.empty((n, k), dtype, order=second),

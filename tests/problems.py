@@ -77,7 +77,7 @@ def edge_extents(variant: Kernel) -> list[tuple[int, int, int]]:
 
 def types_of(variant: Kernel) -> tuple[Any, Any]:
     """The widest type that A and B, and the one that C, can have."""
-    own = "float32" if variant.compute == "tfloat32" else variant.compute
+    own = "float32" if variant.compute in ("tfloat32", "fast_float32") else variant.compute
     return numpy_type(variant.factors[-1]), numpy_type(own if own in variant.results else variant.results[-1])
 
 

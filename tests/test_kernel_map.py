@@ -14,6 +14,7 @@ from cute_py import Kernel, OperandError, UnsupportedProblemError
 from cute_py.catalogue import trace as traces
 from cute_py.catalogue.config import Owner
 from cute_py.catalogue.trace import audit
+from cute_py.testing import numpy_type
 from problems import PRODUCTS, within
 
 VARIANTS = [k for k in PRODUCTS if "emulator" in k.targets]
@@ -30,17 +31,19 @@ def extents(kernel: Kernel) -> tuple[int, int, int]:
     return within(kernel, (m + 72, n + 2, 2 * k + 3) if kernel.predicated else (2 * m, 2 * n, 3 * k))
 
 
-def numbers(array: np.ndarray) -> np.ndarray:
-    """A traced matrix as complex numbers; of bfloat16, which NumPy lacks, there are the bits."""
-    if array.dtype == np.uint16:
-        array = (array.astype(np.uint32) << 16).view(np.float32)
+def numbers(array: np.ndarray, factor: str) -> np.ndarray:
+    """A traced matrix as complex numbers; of types that NumPy lacks, there are the bits."""
+    if array.dtype in (np.uint16, np.uint8):
+        array = array.view(numpy_type(factor))
     return array.astype(np.complex128)
 
 
 @pytest.mark.parametrize("kernel", VARIANTS, ids=lambda k: k.name)
 def test_the_predicted_owner_is_the_writer_of_every_element_of_c(kernel: Kernel) -> None:
     trace = kernel.trace(*extents(kernel), spaces=("C",))
-    np.testing.assert_array_equal(trace.C, numbers(trace.A) @ numbers(trace.B).T)
+    np.testing.assert_array_equal(
+        trace.C, numbers(trace.A, kernel.factors[-1]) @ numbers(trace.B, kernel.factors[-1]).T
+    )
     block_m, block_n, thread, times = np.moveaxis(trace.writers(), -1, 0)
     np.testing.assert_array_equal(times, 1)
     i, j = np.indices(trace.C.shape)
@@ -57,7 +60,8 @@ def test_the_predicted_owner_is_the_writer_of_every_element_of_c(kernel: Kernel)
             assert (who.thread, who.block[0][0]) == (thread[row, 5], row % half // tile[0])
         return
     np.testing.assert_array_equal(block_m, i // m)
-    hands_over = kernel.kernel in ("gemm_sm80", "gemm_sm90") or (kernel.modes > 1 and kernel.kernel != "gemm_skinny")
+    on_tensor_cores = kernel.kernel in ("gemm_sm80", "wgmma_sm90", "wgmma_tma_sm90", "gemm_sm90")
+    hands_over = on_tensor_cores or (kernel.modes > 1 and kernel.kernel != "gemm_skinny")
     if not hands_over and kernel.most_m is None:
         np.testing.assert_array_equal(thread, owner[i % m, j % n])
 
@@ -168,7 +172,7 @@ def test_loads_of_says_what_each_thread_reads_and_where_it_writes_it(kernel: Ker
             predicted = [load for tile in loads for load in getattr(tile, operand.lower())]
             assert {load.coordinate for load in predicted} == seen
             assert {tile.stage for tile in loads} == set(range(min(kernel.stages, 3)))
-            if kernel.kernel == "gemm_sm80":
+            if kernel.kernel in ("gemm_sm80", "wgmma_sm90"):
                 continue  # its sums go through the same shared memory
             writes = trace.of("shared", is_write=True)
             writes = writes[writes["thread"] == thread]

@@ -113,6 +113,8 @@ def test_nan_and_infinity_reach_their_row_or_column_only(
         assert np.isnan(C[i]).all()
         assert np.isfinite(np.delete(C, i, 0)).all()
 
+        if "e4m3" in variant.name:
+            continue  # a type without infinity
         case = make_case(rng, (m, n, k), layout_of(variant), exact=True, variant=variant)
         j = min(i, n - 1)
         case.B[j, p] = -np.inf
@@ -188,7 +190,10 @@ def test_the_emulator_gives_the_bits_of_the_gpu(variant: Kernel, rng: np.random.
     on_gpu = case.run("cuda", variant=variant).copy()
     case.C[...] = case.before
     in_emulator = case.run("emulator", variant=variant)
-    on_tensor_cores = variant.kernel.startswith("gemm_") and variant.factors[-1] in ("float16", "bfloat16")
+    if variant.factors[-1].startswith("float8"):
+        check_gemm(on_gpu, case.A, case.B, case.before, alpha=case.alpha, beta=case.beta, compute=variant.compute)
+        return
+    on_tensor_cores = "sgemm" not in variant.kernel and variant.factors[-1] in ("float16", "bfloat16")
     if on_tensor_cores or variant.compute == "tfloat32":
         # How a tensor core rounds the sums within an instruction is its own affair.
         np.testing.assert_allclose(in_emulator, on_gpu, rtol=1e-4, atol=1e-4)
@@ -219,7 +224,9 @@ def test_error_ratio_is_fair(rng: np.random.Generator) -> None:
     assert error_ratio(cute_py.gemm(none, none, alpha=np.nan), none, none, alpha=np.nan) <= 1
 
 
-@pytest.mark.parametrize("kernel", sorted({v.kernel for v in PRODUCTS} - {"gemm_sm80", "gemm_sm90"}))
+@pytest.mark.parametrize(
+    "kernel", sorted({v.kernel for v in PRODUCTS if "float32" in v.factors and v.compute == "float32"})
+)
 def test_a_large_c_is_not_rounded_with_every_block_of_k(kernel: str) -> None:
     k = 100 * 384
     A, B = np.full((1, k), 1 / 768, np.float32), np.ones((1, k), np.float32)

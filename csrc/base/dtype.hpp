@@ -10,7 +10,7 @@
 namespace cute_py {
 
 // The type of an array's elements.
-enum class DType : std::uint8_t { f16, bf16, f32, f64, c64, c128, i8, i32, e4m3, e5m2 };
+enum class DType : std::uint8_t { e4m3, e5m2, f16, bf16, f32, f64, c64, c128, i8, i32 };
 inline constexpr int kDTypes = 10;
 
 // All that is known of a type, in the order of DType. Its C++ type is in numeric/types.hpp.
@@ -25,6 +25,8 @@ struct DTypeRow {
 };
 
 inline constexpr DTypeRow kDTypeTable[] = {
+    {DType::e4m3, "float8_e4m3fn", "e4m3", 1, dlpack::kFloat8E4m3fn, "", 0x38},
+    {DType::e5m2, "float8_e5m2", "e5m2", 1, dlpack::kFloat8E5m2, "", 0x3c},
     {DType::f16, "float16", "f16", 2, dlpack::kFloat, "e", 0x3c00},
     {DType::bf16, "bfloat16", "bf16", 2, dlpack::kBfloat, "", 0x3f80},
     {DType::f32, "float32", "f32", 4, dlpack::kFloat, "f", 0x3f800000},
@@ -33,8 +35,6 @@ inline constexpr DTypeRow kDTypeTable[] = {
     {DType::c128, "complex128", "c128", 16, dlpack::kComplex, "Zd", 0x3ff0000000000000},
     {DType::i8, "int8", "i8", 1, dlpack::kInt, "b", 1},
     {DType::i32, "int32", "i32", 4, dlpack::kInt, "i", 1},
-    {DType::e4m3, "float8_e4m3fn", "e4m3", 1, dlpack::kFloat8E4m3fn, "", 0x38},
-    {DType::e5m2, "float8_e5m2", "e5m2", 1, dlpack::kFloat8E5m2, "", 0x3c},
 };
 static_assert(std::size(kDTypeTable) == kDTypes);
 

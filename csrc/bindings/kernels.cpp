@@ -58,6 +58,7 @@ py::dict entry_dict(Entry const& entry) {
   d["predicated"] = t.predicated;
   d["multiples"] = multiples(t);
   d["vector_bytes"] = py::make_tuple(t.vector_bytes_a, t.vector_bytes_b);
+  d["copies_boxes"] = t.copies_boxes;
   d["alignment_bytes"] = t.alignment_bytes;
   d["compute_capability"] = t.compute_capability;
   d["isa"] = name_of(t.isa);

@@ -145,6 +145,7 @@ class Chooser {
         Extents of_parts = x;
         if (count > 1) of_parts.k = cut.tiles * t.tile[2];
         of_parts.l *= count;
+        of_parts.parts = count;
         auto const ctas = entry.rules->ctas(g, count > 1 ? of_parts : extents_of(g), t);
         if (count > 1 && t.part_bytes > 0) cut.reserve(ctas / count, t.part_bytes);
         if (cut.bytes > question_.workspace_limit - reserved_) continue;

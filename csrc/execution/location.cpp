@@ -1,5 +1,6 @@
 #include "execution/location.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <map>
 #include <memory>
@@ -8,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "base/errors.hpp"
 #include "dispatch/choose.hpp"
@@ -36,12 +38,27 @@ Named find_kernel(std::string_view name) {
 
 using Device = std::shared_ptr<DeviceInfo const>;
 
+// By a kernel whose CTAs need a multiprocessor each.
+void count_clusters(DeviceInfo& info) {
+  auto const& registry = instances::registry();
+  auto const entry = std::find_if(registry.begin(), registry.end(), [&](Entry const& x) {
+    return x.clusters != nullptr && x.traits.compute_capability / 10 == info.compute_capability / 10;
+  });
+  if (entry == registry.end()) return;
+  runtime::DeviceGuard const guard(info.ordinal);
+  for (int i = 0; i < 3; ++i) info.clusters[i] = entry->clusters(2 << i);
+}
+
 Device device_info(int ordinal) {
   static std::mutex mutex;
   static std::map<int, Device> known;
   std::lock_guard const lock(mutex);
   Device& device = known[ordinal];
-  if (device == nullptr) device = std::make_shared<DeviceInfo const>(runtime::device_info(ordinal));
+  if (device == nullptr) {
+    DeviceInfo info = runtime::device_info(ordinal);
+    count_clusters(info);
+    device = std::make_shared<DeviceInfo const>(std::move(info));
+  }
   return device;
 }
 

@@ -16,7 +16,7 @@ struct Add {
   void entry(char const* name) const {
     entries.push_back({kernels::traits_of<Family, Config, Layout>(name, Target_::target), &Family::rules,
                        &Target_::template prepare<Family, Config>, Target_::template describe<Config>,
-                       &Target_::template registers<Family, Config>});
+                       &Target_::template registers<Family, Config>, Target_::template clusters<Family, Config>});
   }
 };
 

@@ -26,6 +26,24 @@ class CudaLaunch final : public Launch {
     }
   }
 
+  // That run at a time; 0 if that cannot be said.
+  static int clusters(int ctas) {
+    cudaLaunchAttribute attribute{};
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim = {static_cast<unsigned>(ctas), 1, 1};
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(static_cast<unsigned>(ctas));
+    config.blockDim = dim3(Config::threads);
+    config.dynamicSmemBytes = kSharedBytes;
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+    int count = 0;
+    auto error = ask_for_shared_memory();
+    if (error == cudaSuccess) error = cudaOccupancyMaxActiveClusters(&count, kernel, &config);
+    if (error != cudaSuccess) cudaGetLastError();
+    return error == cudaSuccess ? count : 0;
+  }
+
   int run(Arguments const& given, Execution const& execution) const override {
     if (auto const error = ask_for_shared_memory(); error != cudaSuccess) return error;
     Params params = params_;
@@ -119,6 +137,16 @@ struct Cuda {
     auto const error = cudaFuncGetAttributes(&attributes, Family::template program<Config>);
     return error == cudaSuccess ? attributes.numRegs : 0;
   }
+
+  template <class Family, class Config>
+  static constexpr int (*clusters)(int) = [] {
+    using Params = typename Family::template Params<Config>;
+    if constexpr (kernels::kHasClusters<Params, Config>) {
+      return &CudaLaunch<Config, Params, Family::template program<Config>>::clusters;
+    } else {
+      return static_cast<int (*)(int)>(nullptr);
+    }
+  }();
 };
 
 using ThisTarget = Cuda;

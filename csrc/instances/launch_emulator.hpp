@@ -96,6 +96,8 @@ struct Emulator {
   static int registers() {
     return 0;
   }
+  template <class Family, class Config>
+  static constexpr int (*clusters)(int) = nullptr;
 };
 
 using ThisTarget = Emulator;

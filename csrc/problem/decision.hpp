@@ -65,6 +65,7 @@ struct Extents {
   std::int64_t n = 1;
   std::int64_t k = 1;
   std::int64_t l = 1;
+  std::int64_t parts = 1;  // that K is cut in; k is then that of a part, and l has all of them
 };
 
 // What a family of kernels knows of its own speed, and what nobody else knows. The geometry is folded, and one that the

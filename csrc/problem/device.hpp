@@ -18,6 +18,17 @@ struct DeviceInfo {
   int clock_mhz = 0;             // of the multiprocessors, at most
   int memory_gb_per_s = 0;       // of its own memory
   Isa isa = Isa::baseline;       // of a CPU
+
+  // How many clusters run at a time of 2, 4 and 8 CTAs that need a multiprocessor each; 0: nobody was asked. A cluster
+  // stays within a part of the GPU whose multiprocessors need not be a multiple of its size, nor be all there.
+  int clusters[3] = {0, 0, 0};
+
+  int clusters_of(std::int64_t ctas) const {
+    int log2 = 0;
+    while (1 << log2 < ctas) ++log2;
+    if (log2 == 0 || log2 > 3) return multiprocessors >> log2;
+    return clusters[log2 - 1] != 0 ? clusters[log2 - 1] : (multiprocessors >> log2) - (log2 > 1 ? 1 : 0);
+  }
 };
 
 }  // namespace cute_py

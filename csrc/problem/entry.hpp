@@ -156,7 +156,8 @@ struct Entry {
   Rules const* rules;
   Prepare prepare;
   Describe describe = nullptr;
-  int (*registers)() = nullptr;  // of a thread, 0 if unknown
+  int (*registers)() = nullptr;         // of a thread, 0 if unknown
+  int (*clusters)(int ctas) = nullptr;  // of so many CTAs, that run at a time on the current GPU; null: it has none
 };
 
 }  // namespace cute_py

@@ -64,12 +64,9 @@ inline bool lies_in_boxes(Geometry const& g, Role role, Modes const& fast, Modes
   return all && further <= kBoxModes - 2;
 }
 
-// The types of D that a product of factors of a type writes by the engine, or else in vectors, if there is nothing more
-// to do than to scale its sums.
-constexpr DTypeSet plain_results(DType factor) {
-  if (factor == DType::i8) return types(DType::i32);
-  if (is_float8(factor)) return types(DType::bf16, DType::f32);
-  return types(factor, DType::f32);
+// Of factors of a type, the type of D that is written by the engine, if there is nothing more to do than to scale sums.
+constexpr DType type_in_boxes(DType factor) {
+  return factor == DType::i8 ? DType::i32 : is_float8(factor) ? DType::bf16 : factor;
 }
 
 // May the engine write it, too? It reads single elements, and writes pieces of 16 bytes, the last one of a line as

@@ -75,6 +75,7 @@ std::vector<Entry> make_table() {
     t.results = result_types(Compute::f32);
     t.one_type = t.conjugates = true;
     t.modes = t.modes_m = modes;
+    t.modes_l = kMaxKernelModes;
     t.most_m = most_m;
     t.most_n = most_n;
     t.fuses = fuses;

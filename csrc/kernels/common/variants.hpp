@@ -198,6 +198,15 @@ inline constexpr bool kHasTensors = false;
 template <class Params>
 inline constexpr bool kHasTensors<Params, std::enable_if_t<(Params::tensors > 0)>> = true;
 
+// And have its CTAs clusters?
+template <class Params, class Config>
+constexpr bool has_clusters() {
+  if constexpr (kHasTensors<Params>) return Config::max_cluster > 0;
+  return false;
+}
+template <class Params, class Config>
+inline constexpr bool kHasClusters = has_clusters<Params, Config>();
+
 // Does a kernel give out tiles of C by its own order, and not by the index of a CTA?
 template <class Params, class = void>
 inline constexpr bool kOrdersTiles = false;

@@ -85,8 +85,11 @@ struct GemmSm90 {
   static constexpr int out_boxes = Tile::boxes;
   static constexpr int box_bytes = box * 128;
   static constexpr int out_bytes = out_boxes * box_bytes;
-  static constexpr DTypeSet plain_results = cute_py::plain_results(numeric::kDTypeOf<T>);
-  static constexpr DTypeSet own_results = is_float8(numeric::kDTypeOf<T>) ? kFloat8 : 0;  // beside those of all kernels
+  using BoxElement = numeric::CppType<type_in_boxes(numeric::kDTypeOf<T>)>;  // of D
+  // The types that are written in vectors, if there is nothing more to do, and those beside the ones of all kernels.
+  static constexpr DTypeSet plain_results =
+      types(numeric::kDTypeOf<BoxElement>) | (std::is_integral_v<T> ? 0 : types(DType::f32));
+  static constexpr DTypeSet own_results = is_float8(numeric::kDTypeOf<T>) ? kFloat8 : 0;
   static constexpr int sum_columns = out_boxes == 1 ? 16 : 32;
   // The sums of a part of K, where the stages were: lines along m, or along n.
   static constexpr int sums_pad = 8;

@@ -289,14 +289,11 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
             int const n = in_n + column;
             SM90_TMA_STORE_5D::copy(&map_d, from, along_n ? n : m, along_n ? m : n, outer[0], outer[1], outer[2]);
           };
-          numeric::with_type<Config::plain_results>(epilogue.type[kEpilogueD], [&](auto const& sample) {
-            using D = cute::remove_cvref_t<decltype(sample)>;
-            if (along_n) {
-              store_boxes<Config, true, D>(alpha, tCrD(_,i,_0{}), shared.out[group], boxes, group, copy_box);
-            } else {
-              store_boxes<Config, false, D>(alpha, tCrD(_,i,_0{}), shared.out[group], boxes, group, copy_box);
-            }
-          });
+          if (along_n) {
+            store_boxes<Config, true>(alpha, tCrD(_,i,_0{}), shared.out[group], boxes, group, copy_box);
+          } else {
+            store_boxes<Config, false>(alpha, tCrD(_,i,_0{}), shared.out[group], boxes, group, copy_box);
+          }
         }
         continue;
       }

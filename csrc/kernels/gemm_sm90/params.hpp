@@ -77,7 +77,7 @@ struct GemmSm90Params {
     // Other types are for the whole epilogue.
     epilogue.is_plain = epilogue.is_plain && contains(Config::plain_results, g.type[Role::d]);
     tiles.stores_boxes =
-        epilogue.is_plain && !epilogue.reads_c &&
+        epilogue.is_plain && !epilogue.reads_c && g.type[Role::d] == type_in_boxes(g.type[Role::a]) &&
         (epilogue.along_n ? may_store_boxes(g, Role::d, g.n, g.m) : may_store_boxes(g, Role::d, g.m, g.n));
     boxes[2] = tiles.stores_boxes ? result(g) : boxes[0];
   }

@@ -6,7 +6,8 @@ namespace cute_py::kernels {
 namespace {
 
 // TFLOP/s of a full device, microseconds of a product beside its tiles, and of a tile beside its K: fitted to runs of
-// random products on an H200, November 2026 (benchmarks/calibrate.py).
+// random products on an H200, November 2026 (benchmarks/calibrate.py); of what is not of 16 bits, to squares of 1024 to
+// 8192.
 struct Speed {
   double tflops;
   double us_once;
@@ -14,20 +15,27 @@ struct Speed {
 };
 
 Speed speed_of(Traits const& t) {
-  if (t.compute == Compute::i32 || t.compute == Compute::fast_f32) {
-    if (t.tile[0] == 64) return t.tile[1] == 64 ? Speed{640, 1, 0.3} : Speed{960, 1, 0.6};
-    return t.tile[1] == 128 ? Speed{1200, 0, 1.4} : Speed{1500, 0, 2.4};
+  bool const is_small = t.tile[0] == 64;
+  bool const is_smallest = is_small && t.tile[1] == 64;
+  bool const is_square = t.tile[1] == 128;
+  if (t.compute == Compute::i32) {
+    if (is_small) return is_smallest ? Speed{640, 1, 0.3} : Speed{1100, 2, 0.6};
+    return is_square ? Speed{1450, 2.5, 1.2} : Speed{1500, 2.5, 2.4};
+  }
+  if (t.compute == Compute::fast_f32) {
+    if (is_small) return is_smallest ? Speed{600, 1, 0.3} : Speed{1000, 0.5, 0.6};
+    return is_square ? Speed{1500, 0.3, 0.8} : Speed{1550, 1, 1.6};
   }
   if ((t.factors & kFloat8) != 0) {
-    if (t.tile[0] == 64) return t.tile[1] == 64 ? Speed{500, 1, 0.3} : Speed{700, 1, 0.6};
-    return t.tile[1] == 128 ? Speed{900, 0, 1.4} : Speed{1000, 0, 2};
+    if (is_small) return is_smallest ? Speed{560, 0.8, 0.3} : Speed{720, 0.3, 0.6};
+    return is_square ? Speed{1170, 0.5, 1} : Speed{1240, 0.5, 1.2};
   }
   if (t.compute == Compute::tf32) {
-    if (t.tile[0] == 64) return t.tile[1] == 64 ? Speed{160, 1, 0.3} : Speed{240, 1, 0.6};
-    return t.tile[1] == 128 ? Speed{340, 0, 1.4} : Speed{400, 0, 2.4};
+    if (is_small) return is_smallest ? Speed{160, 1, 0.3} : Speed{235, 0.5, 0.3};
+    return is_square ? Speed{345, 0.2, 0.8} : Speed{400, 0.3, 1.6};
   }
-  if (t.tile[0] == 64) return t.tile[1] == 64 ? Speed{320, 1, 0.3} : Speed{480, 1, 0.6};
-  if (t.tile[1] == 128) return {680, 0, 1.4};
+  if (is_small) return is_smallest ? Speed{320, 1, 0.3} : Speed{480, 1, 0.6};
+  if (is_square) return {680, 0, 1.4};
   return t.tile[1] == 192 ? Speed{880, 0.5, 1.8} : Speed{880, 0, 2.4};
 }
 
@@ -40,7 +48,7 @@ std::int64_t in_tiles(Modes const& modes, int tile) {
 // Is D written by the copy engine?
 bool stores_boxes(Geometry const& g) {
   bool const along_n = g.n.rank() > 0 && g.n[0].stride[Role::d] == 1;
-  return g.is_plain() && !g.reads_c && contains(plain_results(g.type[Role::a]), g.type[Role::d]) &&
+  return g.is_plain() && !g.reads_c && g.type[Role::d] == type_in_boxes(g.type[Role::a]) &&
          (along_n ? may_store_boxes(g, Role::d, g.n, g.m) : may_store_boxes(g, Role::d, g.m, g.n));
 }
 
@@ -58,9 +66,14 @@ Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceIn
   double const math = 2 * elements * t.tile[2] * k_tiles / (speed.tflops * 1e6 / model::kMultiprocessors * scale);
   double const store = stores_boxes(g) ? 0 : elements / kElementsPerUs;
   auto const count = static_cast<double>(model::tiles(m, t.tile[0]) * model::tiles(n, t.tile[1]) * x.l);
-  double const us = speed.us_once + model::ceil_div(count, device.multiprocessors) * (math + speed.us_per_tile + store);
+  // The CTAs that share K are a cluster, of which fewer fit.
+  auto const at_once = static_cast<double>(device.clusters_of(x.parts) * x.parts);
+  double const us = speed.us_once + model::ceil_div(count, at_once) * (math + speed.us_per_tile + store);
 
-  double const memory = model::memory_bytes(g, true) / model::memory_speed(device);
+  constexpr double kSmallBoxes = 1.5;  // what tiles of 64x64 take longer that wait for memory
+  bool const has_small_boxes = t.tile[0] == 64 && t.tile[1] == 64;
+  double const memory =
+      model::memory_bytes(g, true) / model::memory_speed(device) * (has_small_boxes ? kSmallBoxes : 1);
   double cache = 0;
   if (g.multiplies) {
     double const of_a = static_cast<double>(x.m) * static_cast<double>(model::tiles(n, t.tile[1]));

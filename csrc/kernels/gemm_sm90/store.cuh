@@ -96,12 +96,13 @@ CUTE_DEVICE void to_boxes(T const& alpha, Accumulators const& acc, int first, un
   }
 }
 
-// Writes a warpgroup's sums, as elements of type D, to D by the copy engine, which leaves out what lies beyond D's ends, some
+// Writes a warpgroup's sums to D by the copy engine, which leaves out what lies beyond D's ends, some
 // columns at a time. copy_box(from, row, column) asks for a copy.
-template <class Config, bool along_n, class D, class T, class Accumulators, class CopyBox>
+template <class Config, bool along_n, class T, class Accumulators, class CopyBox>
 CUTE_DEVICE void store_boxes(T const& alpha, Accumulators const& acc, unsigned char* out, int& boxes, int group,
                              CopyBox const& copy_box) {
   using namespace cute;
+  using D = typename Config::BoxElement;
   constexpr int columns = 128 / static_cast<int>(sizeof(D));
   bool const asks = threadIdx.x % 128 == 0;
   CUTE_UNROLL

@@ -15,7 +15,6 @@ struct gemm_sm90_variants_e4m3_sm90a {
                     Row<GemmSm90Promoted64x128, Form::vectors, NamedByTile, kGpu, T, Layouts<TN>>,
                     Row<GemmSm90Promoted128x128, Form::vectors, NamedByTile, kGpu, T, Layouts<TN>>,
                     Row<GemmSm90Promoted128x192, Form::vectors, NamedByTile, kGpu, T, Layouts<TN>>,
-                    Row<GemmSm90_64x64, Form::vectors, NamedFast, kGpu, T, Layouts<TN>>,
                     Row<GemmSm90_64x128, Form::vectors, NamedFast, kHost | kGpu, T, Layouts<TN>>,
                     Row<GemmSm90_128x128, Form::vectors, NamedFast, kGpu, T, Layouts<TN>>,
                     Row<GemmSm90_128x256, Form::vectors, NamedFast, kGpu, T, Layouts<TN>>>;

@@ -8,10 +8,8 @@ struct gemm_sm90_variants_e5m2_sm90a {
   using Family = gemm_sm90_family;
   using T = Types<cutlass::float_e5m2_t>;
   using Rows = List<Row<GemmSm90Promoted64x128, Form::vectors, NamedByTile, kHost | kGpu, T, Layouts<TN>>,
-                    Row<GemmSm90Promoted128x128, Form::vectors, NamedByTile, kGpu, T, Layouts<TN>>,
                     Row<GemmSm90Promoted128x192, Form::vectors, NamedByTile, kGpu, T, Layouts<TN>>,
                     Row<GemmSm90_64x128, Form::vectors, NamedFast, kHost | kGpu, T, Layouts<TN>>,
-                    Row<GemmSm90_128x128, Form::vectors, NamedFast, kGpu, T, Layouts<TN>>,
                     Row<GemmSm90_128x256, Form::vectors, NamedFast, kGpu, T, Layouts<TN>>>;
 };
 

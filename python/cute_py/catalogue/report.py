@@ -97,7 +97,7 @@ def _tiles(kernel: Kernel) -> str:
 
 def _copies_are_fixed(kernel: Kernel) -> bool:
     """Do the layouts alone say what a thread copies? Else the strides and extents of the operands do, too."""
-    return kernel.modes_m == 1 and kernel.most_m is None
+    return kernel.modes_m == 1 and kernel.most_m is None and not kernel.copies_boxes
 
 
 def _shared_memory(kernel: Kernel) -> str:
@@ -126,6 +126,8 @@ def _copies(kernel: Kernel) -> str:
             parts += [_pre(f"{operand}: {copy}"), to_html_fragment(copy._picture())]
         elif threads is not None:
             parts += [_pre(f"{operand}: threads {threads}"), to_html_fragment(_thread_picture(operand, threads))]
+        elif kernel.copies_boxes:
+            parts.append(_pre(f"{operand}: by the copy engine, in boxes of 128 bytes along the unit stride, swizzled"))
         else:
             parts.append(_pre(f"{operand}: by all threads, in vectors where the operand lies so"))
     return "".join(parts)

@@ -21,9 +21,9 @@ _SPACES = ("A", "B", "C", "shared")
 _OWN_FACTOR = {"int32": "int8", "tfloat32": "float32"} | {
     name: name for name in ("float32", "float64", "complex64", "complex128")
 }
-_OWN_RESULT = {"tfloat32": "float32"} | {
-    name: name for name in ("float32", "float64", "complex64", "complex128", "int32")
-}
+_OWN_RESULT = {name: name for name in ("float64", "complex64", "complex128", "int32")}
+# The bits of 0, 1, 2, 3 and 4 in types of 8 bits, whose first is the sign.
+_BITS = {"float8_e4m3fn": (0, 0x38, 0x40, 0x44, 0x48), "float8_e5m2": (0, 0x3C, 0x40, 0x42, 0x44)}
 _LIMIT = 50_000_000  # accesses; 2 GB of them
 _MOST_MULTIPLIED = 1 << 28  # multiply-adds; the emulator does some 20 million in a second
 
@@ -105,8 +105,8 @@ def trace(kernel: Any, extents: tuple[int, int, int], spaces: tuple[str, ...]) -
         if space not in _SPACES:
             raise OperandError(f"trace: spaces are {', '.join(_SPACES)}, not {space!r}")
     m, n, k = extents
-    factor = next(name for name in (_OWN_FACTOR[kernel.compute], *kernel.factors) if name in kernel.factors)
-    result = _OWN_RESULT[kernel.compute]
+    factor = next(name for name in (_OWN_FACTOR.get(kernel.compute), *kernel.factors) if name in kernel.factors)
+    result = _OWN_RESULT.get(kernel.compute, "float32")
     layout = "nt" if kernel.layout == "any" else kernel.layout
     rng = np.random.default_rng(0)
     a = _integers(rng, (m, k), factor, "C" if layout[0] == "t" else "F")
@@ -146,8 +146,11 @@ def _modes_of_m(kernel: Any, m: int) -> tuple[int, ...]:
 
 
 def _integers(rng: np.random.Generator, shape: tuple[int, int], dtype: str, order: Any) -> npt.NDArray[Any]:
-    """Small whole numbers; of bfloat16, which NumPy lacks, their bits."""
+    """Small whole numbers; of types that NumPy lacks, their bits."""
     values = rng.integers(-4, 5, shape)
+    if dtype in _BITS:
+        bits = np.array(_BITS[dtype], np.uint8)[np.abs(values)]
+        return np.where(values < 0, bits | 0x80, bits).astype(np.uint8, order=order)
     if dtype == "bfloat16":
         return (values.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16, order=order)
     return values.astype(dtype, order=order)
