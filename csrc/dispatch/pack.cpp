@@ -153,7 +153,8 @@ std::optional<Packed> packed(Geometry const& geometry, Role factor) {
     Packed result = pack_along(g, factor, k_major);
     if (result.has_gaps && !needs_k_major(g)) continue;
     Geometry const p = folded(result.product);
-    if (lies_in_vectors(p, factor, k_major ? p.k : own_modes(p, factor))) return result;
+    bool const is_one_step = k_major && p.k.size() == 1;
+    if (is_one_step || lies_in_vectors(p, factor, k_major ? p.k : own_modes(p, factor))) return result;
   }
   return std::nullopt;
 }

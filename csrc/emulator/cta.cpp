@@ -50,6 +50,7 @@ struct Fiber {
   Warpgroup products;               // on their way
   Boxes boxes;
   bool has_unfenced_writes = false;
+  bool has_unfenced_copies = false;
   bool (*is_ready)(void const*) = nullptr;
   void const* waits_for = nullptr;
   char const* name_of_wait = "";
@@ -165,9 +166,10 @@ class Cluster {
 
   void check_fenced() {
     int const first = rank() * launch_.threads;
-    for (int t = first; t < first + launch_.threads; ++t) {
+    int const of_warpgroup = first + thread_of_cta() / kWarpgroup * kWarpgroup;
+    for (int t = of_warpgroup; t < std::min(of_warpgroup + kWarpgroup, first + launch_.threads); ++t) {
       if (!fibers_[t].has_unfenced_writes) continue;
-      stop("stores a box while what thread " + std::to_string(t - first) + " wrote by stmatrix is not fenced");
+      stop("stores a box while what thread " + std::to_string(t - first) + " wrote is not fenced");
     }
   }
   int& counted_at() { return counted_at_; }
@@ -236,6 +238,7 @@ void Cluster::enter() {
 bool Cluster::pass(int thread) {
   current_ = thread;
   reach.shared = reinterpret_cast<std::uintptr_t>(memory_.shared(rank()));
+  reach.unfenced = &current().has_unfenced_writes;
   void* own = nullptr;
   Switch const to_fiber(&own, {memory_.stack(thread), kStackBytes});
   swapcontext(&scheduler_, &fibers_[thread].context);
@@ -357,6 +360,7 @@ void Cluster::run(Index3 block, Execution const& execution) {
     fiber.products.clear();
     fiber.boxes.clear();
     fiber.has_unfenced_writes = false;
+    fiber.has_unfenced_copies = false;
     getcontext(&fiber.context);
     fiber.context.uc_stack.ss_sp = memory_.stack(t);
     fiber.context.uc_stack.ss_size = kStackBytes;
@@ -465,9 +469,13 @@ CopyEngine& copy_engine() { return running->engine(); }
 Warpgroup& products_on_their_way() { return running->current().products; }
 Boxes& boxes_on_their_way() { return running->current().boxes; }
 void note_unfenced_write() { running->current().has_unfenced_writes = true; }
-void fence_for_copy_engine() { running->current().has_unfenced_writes = false; }
+void fence_for_copy_engine() {
+  Fiber& fiber = running->current();
+  fiber.has_unfenced_writes = false;
+  fiber.has_unfenced_copies = false;
+}
 void check_fenced() { running->check_fenced(); }
-bool has_fenced() { return !running->current().has_unfenced_writes; }
+bool has_fenced_copies() { return !running->current().has_unfenced_copies; }
 
 // A thread that has arrived waits at once: no kernel does anything in between.
 void cluster_arrive() {
@@ -551,7 +559,7 @@ void async_wait(int groups_left_pending) {
       std::memcpy(copy.destination, copy.source, copy.bytes);
     }
   }
-  if (copies > 0) fiber.has_unfenced_writes = true;
+  if (copies > 0) fiber.has_unfenced_copies = true;
   fiber.copies.erase(fiber.copies.begin(), fiber.copies.begin() + static_cast<std::ptrdiff_t>(copies));
   fiber.groups.erase(fiber.groups.begin(), fiber.groups.begin() + static_cast<std::ptrdiff_t>(complete));
   for (auto& end : fiber.groups) end -= copies;

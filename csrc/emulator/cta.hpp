@@ -86,6 +86,7 @@ void check_sum_may_be_written();
 [[noreturn]] void stop(std::string const& what);
 
 inline constexpr int kWarp = 32;
+inline constexpr int kWarpgroup = 128;
 
 // Memory that the threads of a warp share: what each writes before a warp_barrier, all may read after it, and until the
 // next one. Every lane of the warp takes part.

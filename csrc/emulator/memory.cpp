@@ -168,6 +168,7 @@ inline void touch(void const* address, bool is_write) {
   if (is_on_this_stack(where)) return;
   if (where - reach.stacks < reach.stack_bytes) return;
   auto const offset = where - reach.shared;
+  if (is_write && offset < reach.shared_bytes) *reach.unfenced = true;
   if (offset < reach.quiet_bytes && offset % bytes == 0) return;
   if (reach.runs) check(address, bytes, is_write, Access::instruction);
 }

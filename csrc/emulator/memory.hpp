@@ -46,6 +46,7 @@ struct Reach {
   std::uintptr_t cluster_bytes = 0;
   std::uintptr_t quiet_bytes = 0;  // of it nobody is told: all, or nothing while there is a tracer
   bool runs = false;
+  bool* unfenced = nullptr;  // has the running thread written to shared memory since its last fence?
   std::vector<Operand> const* operands = nullptr;
   Span arguments;
   Tracer* tracer = nullptr;

@@ -385,7 +385,8 @@ void Warpgroup::multiply(Asked const& asked, int thread) {
 
 void warpgroup_multiply(WarpgroupMma const& mma, FactorInShared const& a, FactorInShared const& b, void* d,
                         bool accumulates) {
-  if (!has_fenced()) stop("multiplies out of shared memory while what this thread wrote by cp.async is not fenced");
+  if (!has_fenced_copies())
+    stop("multiplies out of shared memory while what this thread wrote by cp.async is not fenced");
   products_on_their_way().ask(mma, a, b, d, accumulates);
 }
 void warpgroup_commit() { products_on_their_way().commit(); }

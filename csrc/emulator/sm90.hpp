@@ -77,11 +77,12 @@ void store_box(TensorMap const* map, void const* from, std::array<int, kBoxModes
 void store_commit();
 void store_wait(int groups_left_pending);
 
-// What a thread wrote by stmatrix or cp.async is seen by the copy engine and by a warpgroup's products after its fence.
+// What a thread wrote is seen by the copy engine, and what it wrote by cp.async by a warpgroup's products, after its
+// fence.
 void note_unfenced_write();
 void fence_for_copy_engine();
-void check_fenced();  // by all threads of the CTA
-bool has_fenced();    // has this thread?
+void check_fenced();       // by all threads of the warpgroup
+bool has_fenced_copies();  // has this thread?
 
 // stmatrix: each lane gives the address of 16 bytes and two elements of each of four matrices of 8x8.
 void store_matrices(void* to, std::uint32_t const (&pieces)[4], bool transposed);

@@ -11,8 +11,6 @@
 // The instructions of a warpgroup, done from their traits.
 namespace cute_py::emulator {
 
-inline constexpr int kWarpgroup = 128;
-
 // The element of each value of each thread of a warpgroup.
 template <class LayoutTV>
 constexpr auto elements_of_warpgroup() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -27,7 +28,9 @@ struct DeviceInfo {
     int log2 = 0;
     while (1 << log2 < ctas) ++log2;
     if (log2 == 0 || log2 > 3) return multiprocessors >> log2;
-    return clusters[log2 - 1] != 0 ? clusters[log2 - 1] : (multiprocessors >> log2) - (log2 > 1 ? 1 : 0);
+    // As many as on an H200, where 30 and 15 fit.
+    constexpr int kLost[] = {0, 3, 1};
+    return clusters[log2 - 1] != 0 ? clusters[log2 - 1] : std::max((multiprocessors >> log2) - kLost[log2 - 1], 1);
   }
 };
 

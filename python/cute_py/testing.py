@@ -227,10 +227,10 @@ def _ratio(
         if compute == "tfloat32":
             gamma += 2.0**-10 + 2.0**-22  # each factor is rounded to 11 bits
         if np.asarray(A).dtype.name.startswith("float8"):
-            # A tensor core keeps 13 bits behind the largest of 32 products and their sum so far; after 128 of them,
-            # unless it shall be fast, that is added in float32.
+            # A tensor core keeps 13 bits behind the largest of 32 products and their sum so far, each of which may lose as
+            # much; after 128 of them, unless it shall be fast, that is added in float32.
             steps = -(-k // 32)
-            gamma += 2.0**-13 * (steps if compute == "fast_float32" else min(steps, 4))
+            gamma += 2.0**-8 * (steps if compute == "fast_float32" else min(steps, 4))
         scaled = np.where(products == 0, 0.0, size * products)
         bound = gamma * scaled + 2 * u * added + (u + u_out) * np.abs(reference)
         bound += n * smallest * max(1.0, size if math.isfinite(size) else 1.0) + smallest_out

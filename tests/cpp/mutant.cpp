@@ -332,10 +332,20 @@ bool multiplies_boxes(EmulatorOptions const& options, int tiles_m, int tiles_n, 
   return true;
 }
 
+// The type of a result that leaves in boxes.
+template <class V, class = void>
+struct InBoxes {
+  using type = typename V::T;
+};
+template <class V>
+struct InBoxes<V, std::void_t<typename V::Config::BoxElement>> {
+  using type = typename V::Config::BoxElement;
+};
+
 // Pairs along M and along N, and none; more tiles than CTAs, more steps than stages; and parts.
 template <class V>
 bool multiplies_all_boxes(EmulatorOptions const& options) {
-  using T = typename V::T;
+  using T = typename InBoxes<V>::type;
   int const long_k = V::Config::stages + 2;
   return multiplies_boxes<V, float>(options, 4, 1, 2, 1) && multiplies_boxes<V, T>(options, 2, 1, long_k, 1) &&
          multiplies_boxes<V, T>(options, 1, 2, 2, 1) && multiplies_boxes<V, T>(options, 15, 1, 3, 1) &&

@@ -267,10 +267,12 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
       if (turns > 1 && number + work_step < tiles.count) {
         NamedBarrier::arrive(Config::computing_threads, Config::groups + 2 - turn);
       }
-      warpgroup_wait<0>();
-      warpgroup_fence_operand(tCrC);
-      if (read >= 0) {
-        release(read);
+      if constexpr (!Config::promotes) {
+        warpgroup_wait<0>();
+        warpgroup_fence_operand(tCrC);
+        if (read >= 0) {
+          release(read);
+        }
       }
       pipe += (turns - 1) * (k_end - k_begin);  // those of the other warpgroup
 

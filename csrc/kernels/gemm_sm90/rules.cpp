@@ -70,7 +70,7 @@ Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceIn
   auto const at_once = static_cast<double>(device.clusters_of(x.parts) * x.parts);
   double const us = speed.us_once + model::ceil_div(count, at_once) * (math + speed.us_per_tile + store);
 
-  constexpr double kSmallBoxes = 1.5;  // what tiles of 64x64 take longer that wait for memory
+  constexpr double kSmallBoxes = 1.25;  // what tiles of 64x64 take longer that wait for memory
   bool const has_small_boxes = t.tile[0] == 64 && t.tile[1] == 64;
   double const memory =
       model::memory_bytes(g, true) / model::memory_speed(device) * (has_small_boxes ? kSmallBoxes : 1);

@@ -182,7 +182,7 @@ def ladder(
     k: int | None = None,
     *,
     dtype: str = "float16",
-    layout: str = "nt",
+    layout: str | None = None,
     device: Device | None = None,
 ) -> Ladder:
     """Compute one product by every kernel, from `reference` to `gemm_sm90`.
@@ -198,7 +198,8 @@ def ladder(
     dtype
         Of A and B for tensor cores: ``"float16"``, ``"bfloat16"``, ``"tfloat32"``, ``"int8"``, ``"float8_e4m3fn"``, ``"float8_e5m2"``.
     layout
-        ``"nt"``, ``"tn"``, ``"nn"`` or ``"tt"``, as in `cute_py.sgemm_nt`.
+        ``"nt"``, ``"tn"``, ``"nn"`` or ``"tt"``, as in `cute_py.sgemm_nt`. If left out ``"nt"`` for types of 16 bits and ``"tn"`` for the
+        others, of which warpgroups multiply no other.
     device
         A `Device` to estimate for.
 
@@ -211,6 +212,8 @@ def ladder(
     extents = tuple(_extent(name, m if value is None else value) for name, value in (("m", m), ("n", n), ("k", k)))
     if dtype not in _TYPES:
         raise OperandError(f"ladder: dtype is one of {', '.join(_TYPES)}, got {dtype!r}")
+    if layout is None:
+        layout = "nt" if dtype in ("float16", "bfloat16") else "tn"
     if layout not in ("nt", "tn", "nn", "tt"):
         raise OperandError(f"ladder: layout is one of nt, tn, nn, tt, got {layout!r}")
     if device is not None and (not isinstance(device, Device) or device.ordinal is not None):
@@ -296,9 +299,14 @@ def _matrix(values: _Array, fast_first: bool) -> _Array:
     return np.asfortranarray(values) if fast_first else np.ascontiguousarray(values)
 
 
-def _first_reason(error: UnsupportedProblemError) -> str:
+def _reason_of(kernel: str, error: UnsupportedProblemError) -> str:
     lines = str(error).splitlines()
-    return lines[1].strip() if len(lines) > 1 else lines[0]
+    return _telling([line.partition(": ")[2] for line in lines if line.strip().startswith(kernel)]) or lines[0]
+
+
+def _telling(reasons: list[str]) -> str:
+    """Return the reason that tells most: not that a variant is for another type, if another one has a better."""
+    return min(reasons, key=lambda reason: reason.startswith("takes A and B"), default="")
 
 
 def _estimated(extents: tuple[int, ...], dtype: str, layout: str, device: Device) -> Ladder:
@@ -316,10 +324,11 @@ def _estimated(extents: tuple[int, ...], dtype: str, layout: str, device: Device
         try:
             explanation = gemm.explain(A, B, C, kernel=step.kernel, compute=_compute(own), device=device)
         except UnsupportedProblemError as error:
-            left_out.append((step.kernel, _first_reason(error)))
+            left_out.append((step.kernel, _reason_of(step.kernel, error)))
             continue
         if not explanation.candidates:
-            left_out.append((step.kernel, "; ".join(reason for _, reason in explanation.rejected[:1])))
+            reason = _telling([reason for _, reason in explanation.rejected])
+            left_out.append((step.kernel, reason or f"has no variant for {own}"))
             continue
         best = explanation.candidates[0]
         rungs.append(_rung(step, best.kernel, extents, own, best.us, None, device))
@@ -439,7 +448,7 @@ def _measured(extents: tuple[int, ...], dtype: str, layout: str) -> Ladder:
         try:
             plan = gemm.plan(A, B, C, kernel=step.kernel, compute=_compute(own))
         except UnsupportedProblemError as error:
-            left_out.append((step.kernel, _first_reason(error)))
+            left_out.append((step.kernel, _reason_of(step.kernel, error)))
             continue
         variants[step.kernel] = gemm.explain(A, B, C, kernel=step.kernel, compute=_compute(own)).chosen or ""
         calls[step.kernel, own] = partial(plan, A, B, C)

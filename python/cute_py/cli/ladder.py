@@ -22,7 +22,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("n", metavar="N", type=int, nargs="?", help="columns of C (default: M)")
     parser.add_argument("k", metavar="K", type=int, nargs="?", help="what is summed over (default: M)")
     parser.add_argument("--dtype", default="float16", help="of A and B for tensor cores (default: float16)")
-    parser.add_argument("--layout", default="nt", help="nt, tn, nn or tt (default: nt)")
+    parser.add_argument("--layout", help="nt, tn, nn or tt (default: nt, or tn for types that are not of 16 bits)")
     parser.add_argument("--estimate", action="store_true", help="do not measure: what an H200 is expected to take")
     parser.add_argument("--svg", type=Path, metavar="FILE", help="write a chart, too")
     parser.add_argument("--json", action="store_true", help="print JSON")

@@ -33,7 +33,7 @@ def gemm(
     ----------
     A, B
         Arrays of NumPy, CuPy, PyTorch, JAX or any library with ``__dlpack__``, both on one device: float16, bfloat16, float32,
-        float64, complex64 or complex128, also two different ones; or both int8. Any strides, also zero and negative; any
+        float64, complex64 or complex128, also two different ones; both int8; or both float8_e4m3fn or float8_e5m2. Any strides, also zero and negative; any
         extents, also zero. For the product of A (M,K) and X (K,N) pass ``X.T`` as B. With a third mode, L products are
         computed; an operand without it is the same for all of them.
     C
@@ -61,9 +61,11 @@ def gemm(
         Where the result goes, if not to C.
     compute
         What products are formed and summed in: float32, ``"tfloat32"``, float64, complex64, complex128 or int32. By default
-        the widest of the factors, at least float32; int32 for int8.
+        the widest of the factors, at least float32; int32 for int8. ``"fast_float32"`` leaves sums of float8 to the tensor
+        core, which keeps 13 bits or so; on a CPU it is float32.
     out_dtype
-        The type of a new result. By default that of A and B if it is one, else the type of `compute`; int32 for int8. This
+        The type of a new result. By default that of A and B if it is one, else the type of `compute`; int32 for int8,
+        bfloat16 for float8, whose scales are `alpha`. This
         one and `compute` are names, such as ``"float32"`` and ``"f4"``, types of Python, NumPy, PyTorch, JAX or ml_dtypes.
     conj_a, conj_b
         Multiply by the complex conjugate.

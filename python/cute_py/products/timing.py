@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -28,4 +27,4 @@ def microseconds(calls: Sequence[Callable[[], Any]], wait: Callable[[], Any]) ->
 
     counts = [max(1, min(_MOST_CALLS, int(_ROUND_US / max(timed(call, 1), 1)))) for call in calls]
     rounds = [[timed(call, count) for call, count in zip(calls, counts, strict=True)] for _ in range(_ROUNDS)]
-    return [statistics.median(times) for times in zip(*rounds, strict=True)]
+    return [sorted(times)[_ROUNDS // 2] for times in zip(*rounds, strict=True)]
