@@ -163,6 +163,23 @@ inline Estimate tiled(Geometry const& g, Extents const& x, Traits const& t, Devi
   return estimate;
 }
 
+// Do results lie in vectors of 16 bytes?
+inline bool writes_vectors(Geometry const& g) {
+  OperandModes const d{g, Role::d};
+  auto const in_vectors = [&](Major major, Modes const& modes) {
+    auto const access = access_along(d, major);
+    return access.whole && access.bytes == 16 && modes.size() * bytes_of(g.type[Role::d]) % 16 == 0;
+  };
+  return in_vectors(Major::mn, g.m) || in_vectors(Major::k, g.n);
+}
+
+// What tiles take that are written element by element.
+inline double us_of_elements(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo const& device) {
+  constexpr double kElementsPerUs = 5000;  // of a multiprocessor
+  if (writes_vectors(g)) return 0;
+  return static_cast<double>(ctas(x, t)) * t.tile[0] * t.tile[1] / (device.multiprocessors * kElementsPerUs);
+}
+
 // Parts of K that fill a device which the tiles alone do not fill.
 inline void parts(Extents const& x, Traits const& t, DeviceInfo const& device, std::vector<std::int64_t>& found) {
   constexpr std::int64_t kLeastTiles = 4;  // of K, in a part

@@ -37,7 +37,11 @@ model::Speed speed_of(Traits const& t) {
 }
 
 Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo const& device) {
-  return model::tiled(g, x, t, device, speed_of(t), false);
+  Estimate estimate = model::tiled(g, x, t, device, speed_of(t), false);
+  // The speeds of the others were fitted with such results among them.
+  bool const is_single = t.compute == Compute::f32 || t.compute == Compute::tf32;
+  if (is_single && t.vector_bytes_a != 0) estimate.us += model::us_of_elements(g, x, t, device);
+  return estimate;
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ bool stores_boxes(Geometry const& g) {
 // CTAs go from tile to tile; while results are on their way out, the next tile is on its way in.
 Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo const& device) {
   constexpr double kCache = 4;             // what the second-level cache delivers, relative to memory
-  constexpr double kElementsPerUs = 2400;  // that threads write, of a multiprocessor
+  constexpr double kElementsPerUs = 4000;  // that threads write, of a multiprocessor
   Speed const speed = speed_of(t);
   double const scale = static_cast<double>(device.clock_mhz) / model::kClockMhz;
   auto const m = g.m.rank() > 1 ? in_tiles(g.m, t.tile[0]) : x.m;

@@ -5,7 +5,7 @@
 namespace cute_py::kernels {
 namespace {
 
-constexpr double kUsOfTiles = 3.5;
+constexpr double kUsOfTiles = 1.2;
 
 PermuteLimits limits_of(int bytes) {
   switch (bytes) {

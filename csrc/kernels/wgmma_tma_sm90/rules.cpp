@@ -8,7 +8,9 @@ namespace {
 constexpr model::Speed kSpeed{720, 0.75, 4};
 
 Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo const& device) {
-  return model::tiled(g, x, t, device, kSpeed, false);
+  Estimate estimate = model::tiled(g, x, t, device, kSpeed, false);
+  estimate.us += model::us_of_elements(g, x, t, device);
+  return estimate;
 }
 
 }  // namespace
