@@ -46,7 +46,9 @@ def test_every_element_is_within_its_bound(variant: Kernel, target: str, rng: np
         case = make_case(rng, extents, layout_of(variant), alpha=alpha, beta=beta, variant=variant)
         C = case.run(target, variant=variant)
         check_gemm(C, case.A, case.B, case.before, alpha=alpha, beta=beta, compute=variant.compute)
-        if is_integer(variant) or variant.compute == "tfloat32" or "float8" in variant.factors[0] and target == "cuda":
+        if is_integer(variant) or variant.compute == "tfloat32":
+            continue
+        if "float8" in variant.factors[0] and target == "cuda":
             continue
 
         # The statistical gate: errors do not all point one way.

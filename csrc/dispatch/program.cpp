@@ -17,6 +17,9 @@ bool sums_are_factors(Geometry const& g) { return g.compute != Compute::i32 && !
 // What takes less is not worth another launch.
 constexpr double kShortUs = 8;
 
+// What it takes to fill memory with zeros before a launch.
+constexpr double kClearUs = 2;
+
 // What is packed takes at most this part of a GPU's memory: the arrays are there, too, and a product that fits must not
 // fail.
 constexpr std::int64_t kOfMemory = 8;
@@ -114,7 +117,10 @@ class Planner {
     Place const to{Source::workspace, reserved};
     Step step = copy_step(x == Role::a ? Purpose::pack_a : Purpose::pack_b, found->copy, places[x], to);
     if (step.entry == nullptr) return false;
-    if (found->has_gaps) step.clear_bytes = found->bytes;
+    if (found->has_gaps) {
+      step.clear_bytes = found->bytes;
+      step.estimate.us += kClearUs;
+    }
     places[x] = to;
     reserved += found->bytes;
     g = std::move(found->product);

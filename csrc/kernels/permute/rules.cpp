@@ -5,7 +5,7 @@
 namespace cute_py::kernels {
 namespace {
 
-constexpr double kUsOfTiles = 1.2;
+constexpr double kUsOfTiles = 2.6;
 
 PermuteLimits limits_of(int bytes) {
   switch (bytes) {
