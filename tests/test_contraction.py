@@ -507,11 +507,11 @@ BAD = {
     "shape of C": (lambda a, b: cute_py.contract("ij,jk->ik", a, b, a), r"needs C of shape = \(3,5\)"),
     "type of C": (
         lambda a, b: cute_py.contract("ij,jk->ik", a, b, np.zeros((3, 5))),
-        "writes float16, bfloat16, float32, int8",
+        "writes float8_e4m3fn, float8_e5m2, float16, bfloat16, float32, int8",
     ),
     "out in A": (lambda a, b: cute_py.contract("ij,jj->ij", a, np.ones((4, 4), "f4"), a), "may overlap A"),
     "beta without C": (lambda a, b: cute_py.contract("ij,jk", a, b, beta=1), "no C was given"),
-    "out_dtype": (lambda a, b: cute_py.contract("ij,jk", a, b, out_dtype="float64"), "writes float16.*not float64"),
+    "out_dtype": (lambda a, b: cute_py.contract("ij,jk", a, b, out_dtype="float64"), "writes float8.*not float64"),
     "compute": (lambda a, b: cute_py.contract("ij,jk", a, b, compute="fast"), "compute is one of float32"),
     "a type of another byte order": (
         lambda a, b: cute_py.contract("ij,jk", a, b, compute=">f8"),
@@ -521,7 +521,7 @@ BAD = {
         lambda a, b: cute_py.einsum("ij,jk", a, b, out_dtype=np.dtype(">f4")),
         "out_dtype >f4 is not in the byte order of this machine\n  next: out_dtype='float32'",
     ),
-    "Python's int as a type": (lambda a, b: cute_py.contract("ij,jk", a, b, out_dtype=int), "writes float16.*not int"),
+    "Python's int as a type": (lambda a, b: cute_py.contract("ij,jk", a, b, out_dtype=int), "writes float8.*not int"),
     "int to compute in": (lambda a, b: cute_py.contract("ij,jk", a, b, compute=int), "compute is one of float32.*'int'"),
     "int64 to compute in": (lambda a, b: cute_py.matmul(a, b, compute="i8"), "compute is one of float32.*'int64'"),
     "a number as a type": (lambda a, b: cute_py.contract("ij,jk", a, b, compute=32), "compute is an element type, got 32"),
@@ -716,7 +716,7 @@ def test_tfloat32_is_a_type_to_compute_in(rng: np.random.Generator) -> None:
     ids=["tensordot", "inner", "outer", "matmul"],
 )
 def test_an_error_names_the_function_that_was_called(call: Callable[[np.ndarray], Any], request: Any) -> None:
-    with pytest.raises(OperandError, match=rf"^{request.node.callspec.id} multiplies float16.*A is none of them"):
+    with pytest.raises(OperandError, match=rf"^{request.node.callspec.id} multiplies float8.*A is none of them"):
         call(np.ones((3, 3), "i8"))
 
 

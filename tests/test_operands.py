@@ -30,7 +30,7 @@ BAD_INPUT: dict[str, tuple[Callable[[], Any], str]] = {
     "a scalar array": (lambda: cute_py.gemm(np.array(1, f32), ones(2, 3)), r"A has rank 0"),
     "other K": (lambda: cute_py.gemm(ones(2, 3), ones(5, 4)), r"same K.*got 3 and 4.*A float32 \(2,3\):\(3,1\) cpu"),
     "B as (K,N)": (lambda: cute_py.gemm(ones(2, 3), ones(3, 5)), r"next: B is \(K,N\) here; pass B\.T"),
-    "int64": (lambda: cute_py.gemm(ones(2, 3), ones(2, 3, dtype="i8")), r"multiplies float16.*B is none of.*convert B"),
+    "int64": (lambda: cute_py.gemm(ones(2, 3), ones(2, 3, dtype="i8")), r"multiplies float8.*B is none of.*convert B"),
     "int32": (lambda: cute_py.gemm(ones(2, 3, dtype="i4"), ones(2, 3)), r"A is none of them"),
     "float16 given to sgemm": (
         lambda: cute_py.sgemm_tn(ones(2, 3, dtype="f2"), ones(2, 3, dtype="f2")),
@@ -82,7 +82,7 @@ BAD_INPUT: dict[str, tuple[Callable[[], Any], str]] = {
     "C of another rank": (lambda: cute_py.gemm(ones(2, 3), ones(4, 3), ones(8)), r"needs C \(M,N\) = \(2,4\)"),
     "C of another type": (
         lambda: cute_py.gemm(ones(2, 3), ones(4, 3), ones(2, 4, dtype="f8")),
-        r"writes float16, bfloat16, float32, int8.*C float64.*pass a float32 C",
+        r"writes float8_e4m3fn, float8_e5m2, float16, bfloat16, float32, int8.*C float64.*pass a float32 C",
     ),
     "C no array": (lambda: cute_py.gemm(ones(2, 3), ones(4, 3), "C"), r"C is a str, not an array"),
     "beta without C": (lambda: cute_py.gemm(ones(2, 3), ones(4, 3), beta=1.0), r"no C was given.*pass C, or beta=0"),

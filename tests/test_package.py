@@ -81,7 +81,7 @@ def test_every_gpu_variant_is_there_for_each_target_with_the_same_traits() -> No
     assert expected <= set(by_target["emulator"])
     assert {"reference_f32", "cpu_baseline_f32"} <= set(by_target["cpu"])
     computed = {cute_py.kernels()[name].compute for name in by_target["emulator"]}
-    everything = {"float32", "tfloat32", "float64", "complex64", "complex128", "int32", "copy"}
+    everything = {"float32", "tfloat32", "float64", "complex64", "complex128", "int32", "fast_float32", "copy"}
     assert computed == ({"float32", "copy"} if _core.kernel_set == "minimal" else everything)
 
 
