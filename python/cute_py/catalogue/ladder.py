@@ -485,16 +485,16 @@ def _require_right(kernel: str, found: _Array, expected: _Array, sizes: _Array, 
 
 # ---- The chart
 
-_BAR, _GAP, _LEFT, _WIDTH, _TOP = 22, 22, 150, 760, 58
+_BAR, _GAP, _LEFT, _NOTES, _WIDTH, _TOP = 22, 22, 150, 210, 760, 58
 _COLOURS = {False: "#94a3b8", True: "#2563eb"}
 
 
 def _chart(title: str, rungs: tuple[Rung, ...]) -> str:
-    low = min(rung.tflops for rung in rungs) / 2
     high = max(rung.tflops for rung in rungs)
+    low = min([rung.tflops for rung in rungs if rung.us is not None], default=high) / 4
 
     def length(tflops: float) -> float:
-        return round((_WIDTH - _LEFT - 170) * math.log(tflops / low) / math.log(high / low), 1)
+        return max(2, round((_WIDTH - _LEFT - _NOTES) * math.log(tflops / low) / math.log(high / low), 1))
 
     height = _TOP + len(rungs) * (_BAR + _GAP) + 26
     parts = [
@@ -523,6 +523,6 @@ def _chart(title: str, rungs: tuple[Rung, ...]) -> str:
         ]
         y += _BAR + _GAP
     parts.append(
-        f'<text x="14" y="{height - 10}" font-size="11" fill="#475569">The length of a bar is the logarithm of the speed.</text>'
+        f'<text x="14" y="{height - 10}" font-size="11" fill="#475569">The length of a bar is the logarithm of the speed over {low:.3g} TFLOP/s.</text>'
     )
     return "\n".join([*parts, "</svg>", ""])
