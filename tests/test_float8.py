@@ -79,6 +79,7 @@ def test_sums_and_vectors(rng: np.random.Generator) -> None:
     np.testing.assert_array_equal(
         cute_py.einsum("ij,j->i", A, A[0], out_dtype="float32"), A.astype(np.float32) @ A[0].astype(np.float32)
     )
+    np.testing.assert_array_equal(cute_py.einsum("ij,->ij", A, 2.0, out_dtype="float32"), 2 * A.astype(np.float32))
     np.testing.assert_array_equal(cute_py.permute(A, (1, 0)).astype(np.float32), A.T.astype(np.float32))
 
 

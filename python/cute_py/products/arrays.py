@@ -194,7 +194,7 @@ def _type_beside(number: complex, others: set[str]) -> str:
     wide = bool(others & {"float64", "complex128"})
     if isinstance(number, complex) or others & {"complex64", "complex128"}:
         return "complex128" if wide else "complex64"
-    if len(others) == 1 and others < {"float16", "bfloat16", "float32"}:
+    if len(others) == 1 and others < {"float16", "bfloat16", "float32", "float8_e4m3fn", "float8_e5m2"}:
         return next(iter(others))
     return "float64" if wide or not others & {"float16", "bfloat16", "float32"} else "float32"
 
