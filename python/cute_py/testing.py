@@ -474,5 +474,5 @@ def _verify_copy(generator: np.random.Generator, variant: Kernel, target: str, e
 
 def _widest(results: tuple[str, ...], compute: str) -> str:
     """Return the type of the result that loses nothing: that of the sums."""
-    own = "float32" if compute == "tfloat32" else compute
+    own = "float32" if compute in ("tfloat32", "fast_float32") else compute
     return own if own in results else results[-1]

@@ -31,6 +31,8 @@ _MOST_BY_REFERENCE = 1 << 26  # multiply-adds, in a tenth of a second
 
 # Of these types a result may be off by so much, relative to the sum of the sizes of what is added.
 _TOLERANCE = {
+    "float8_e4m3fn": 0.1,
+    "float8_e5m2": 0.2,
     "float16": 2e-3,
     "bfloat16": 2e-2,
     "float32": 1e-5,
@@ -38,7 +40,7 @@ _TOLERANCE = {
     "complex64": 1e-5,
     "complex128": 1e-13,
 }
-_LARGEST = {"float16": 65504.0, "bfloat16": 3.38e38, "float32": 3.4e38}
+_LARGEST = {"float8_e4m3fn": 448.0, "float8_e5m2": 57344.0, "float16": 65504.0, "bfloat16": 3.38e38, "float32": 3.4e38}
 
 
 @dataclass(frozen=True)
@@ -266,7 +268,7 @@ def _fill(array: Any, source: Any) -> None:
 def _on_host(array: Any) -> _Array:
     if hasattr(array, "cpu"):
         array = array.cpu()
-        if str(array.dtype) == "torch.bfloat16":
+        if str(array.dtype) in ("torch.bfloat16", "torch.float8_e4m3fn", "torch.float8_e5m2"):  # NumPy lacks them
             array = array.float()
         return np.array(array.numpy())
     return np.array(array.get() if hasattr(array, "get") else array)
