@@ -56,6 +56,35 @@ def test_every_layout_is_packed_for_the_emulated_gpu(layout: str, rng: np.random
     np.testing.assert_array_equal(C, np.einsum("mkl,nkl->mnl", A.astype(float), B.astype(float)))
 
 
+def bent(A: np.ndarray, how: str) -> np.ndarray:
+    """Views that the copy engine cannot follow, of types that NumPy itself cannot repeat."""
+    one_row, one_column = A[:1].view(np.uint8), A[:, :1].view(np.uint8)
+    return {
+        "rows backward": A[::-1],
+        "steps backward": A[:, ::-1],
+        "one row": np.broadcast_to(one_row, A.shape).view(A.dtype),
+        "one step": np.broadcast_to(one_column, A.shape).view(A.dtype),
+        "one number": np.broadcast_to(one_row[:, :1], A.shape).view(A.dtype),
+        "every other": np.repeat(np.repeat(A.view(np.uint8), 2, 0), 2, 1)[::2, ::2].view(A.dtype),
+        "no row": A[:0],
+        "a row": A[5:6],
+    }[how]
+
+
+@pytest.mark.parametrize("device", ["cpu", "emulator", pytest.param("cuda", marks=pytest.mark.gpu)])
+@pytest.mark.parametrize(
+    "how",
+    ["rows backward", "steps backward", "one row", "one step", "one number", "every other", "no row", "a row"],
+)
+def test_any_strides(how: str, device: str, rng: np.random.Generator) -> None:
+    dtype = numpy_type("float8_e4m3fn")
+    A, B = (rng.integers(-3, 4, (rows, 48)).astype(dtype) for rows in (20, 32))
+    A = bent(A, how)
+    expected = A.astype(np.float32) @ B.astype(np.float32).T
+    np.testing.assert_array_equal(cute_py.gemm(A, B, out_dtype="float32", device=device), expected)
+    np.testing.assert_array_equal(cute_py.gemm(B, A, out_dtype="float32", device=device), expected.T)
+
+
 def test_what_it_is_not_multiplied_by() -> None:
     A, B = np.ones((2, 3), numpy_type("float8_e4m3fn")), np.ones((2, 3), np.float32)
     for call in (lambda: cute_py.gemm(A, B), lambda: cute_py.gemm(B, A)):
@@ -73,13 +102,19 @@ def test_what_it_is_not_multiplied_by() -> None:
         cute_py.matmul(A.view(np.uint8), A.view(np.uint8).T)
 
 
-def test_sums_and_vectors(rng: np.random.Generator) -> None:
+@pytest.mark.parametrize("device", ["cpu", "emulator", pytest.param("cuda", marks=pytest.mark.gpu)])
+def test_sums_and_vectors(device: str, rng: np.random.Generator) -> None:
     A = rng.integers(-4, 5, (17, 33)).astype(numpy_type("float8_e4m3fn"))
-    np.testing.assert_array_equal(cute_py.einsum("ij->i", A, out_dtype="float32"), A.astype(np.float32).sum(1))
     np.testing.assert_array_equal(
-        cute_py.einsum("ij,j->i", A, A[0], out_dtype="float32"), A.astype(np.float32) @ A[0].astype(np.float32)
+        cute_py.einsum("ij->i", A, out_dtype="float32", device=device), A.astype(np.float32).sum(1)
     )
-    np.testing.assert_array_equal(cute_py.einsum("ij,->ij", A, 2.0, out_dtype="float32"), 2 * A.astype(np.float32))
+    np.testing.assert_array_equal(
+        cute_py.einsum("ij,j->i", A, A[0], out_dtype="float32", device=device),
+        A.astype(np.float32) @ A[0].astype(np.float32),
+    )
+    np.testing.assert_array_equal(
+        cute_py.einsum("ij,->ij", A, 2.0, out_dtype="float32", device=device), 2 * A.astype(np.float32)
+    )
     np.testing.assert_array_equal(cute_py.permute(A, (1, 0)).astype(np.float32), A.T.astype(np.float32))
 
 

@@ -6,6 +6,7 @@ import json
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import cute_py
@@ -70,6 +71,15 @@ def test_the_table_the_data_and_the_chart() -> None:
 def test_bad_arguments(arguments: dict, message: str) -> None:
     with pytest.raises(cute_py.OperandError, match=message):
         cute_py.ladder(**arguments)
+
+
+def test_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*arguments: object, **options: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(np, "empty", full)
+    with pytest.raises(cute_py.OperandError, match="there is no memory for the arrays of 1048576x64x64"):
+        cute_py.ladder(1 << 20, 64, 64, device=H200)
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,6 +9,7 @@
 #include "dispatch/fold.hpp"
 #include "dispatch/workspace.hpp"
 #include "problem/access.hpp"
+#include "problem/tensor_box.hpp"
 
 namespace cute_py::dispatch {
 namespace {
@@ -21,6 +22,10 @@ Modes const& own_modes(Geometry const& g, Role factor) { return factor == Role::
 bool needs_k_major(Geometry const& g) {
   return g.compute == Compute::i32 || g.compute == Compute::tf32 || is_float8(g.type[Role::a]);
 }
+
+// Products of float8 have no kernels but those whose operands the copy engine brings: an operand that it cannot follow
+// is packed, written out where it is repeated.
+bool needs_boxes(Geometry const& g, Role factor) { return is_float8(g.type[factor]); }
 
 // Kernels without tensor cores transpose a k-major factor on its way to shared memory, element by element.
 bool reads_k_by_elements(Geometry const& g, Role factor) {
@@ -50,7 +55,8 @@ Packed pack_along(Geometry const& g, Role factor, bool k_major) {
 
   std::int64_t next = 1;
   auto const place = [&](Mode& mode) {
-    if (mode.stride[factor] == 0 || mode.extent == 1) return;  // repeated before, repeated after
+    if (mode.extent == 1) return;
+    if (mode.stride[factor] == 0 && !needs_boxes(g, factor)) return;  // repeated before, repeated after
     Mode moved{mode.extent, {}, false, false};
     moved.stride[Role::a] = mode.stride[factor];
     moved.stride[Role::d] = next;
@@ -81,6 +87,7 @@ Packed pack_along(Geometry const& g, Role factor, bool k_major) {
 
 bool is_worth_packing(Geometry const& geometry, Role factor) {
   Geometry const g = folded(geometry);
+  if (needs_boxes(g, factor)) return !lies_in_boxes(g, factor, g.k, own_modes(g, factor));
   bool const along_k = lies_in_vectors(g, factor, g.k);
   return !along_k && (needs_k_major(g) || !lies_in_vectors(g, factor, own_modes(g, factor)));
 }
@@ -153,8 +160,9 @@ std::optional<Packed> packed(Geometry const& geometry, Role factor) {
     Packed result = pack_along(g, factor, k_major);
     if (result.has_gaps && !needs_k_major(g)) continue;
     Geometry const p = folded(result.product);
-    bool const is_one_step = k_major && p.k.size() == 1;
-    if (is_one_step || lies_in_vectors(p, factor, k_major ? p.k : own_modes(p, factor))) return result;
+    bool const fits = needs_boxes(g, factor) ? lies_in_boxes(p, factor, p.k, own_modes(p, factor))
+                                             : lies_in_vectors(p, factor, k_major ? p.k : own_modes(p, factor));
+    if (fits) return result;
   }
   return std::nullopt;
 }

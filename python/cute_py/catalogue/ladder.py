@@ -318,9 +318,14 @@ def _estimated(extents: tuple[int, ...], dtype: str, layout: str, device: Device
             continue
         own = _dtype_of(step, dtype)
         stored, result = numpy_type(_stored(own)), numpy_type(_result(own))
-        A = np.empty((m, k), stored, order="F" if layout[0] == "n" else "C")
-        B = np.empty((n, k), stored, order="F" if layout[1] == "t" else "C")
-        C = np.empty((m, n), result, order="F")
+        try:
+            A = np.empty((m, k), stored, order="F" if layout[0] == "n" else "C")
+            B = np.empty((n, k), stored, order="F" if layout[1] == "t" else "C")
+            C = np.empty((m, n), result, order="F")
+        except MemoryError:
+            raise OperandError(
+                f"ladder: there is no memory for the arrays of {m}x{n}x{k}\n  next: smaller ones"
+            ) from None
         try:
             explanation = gemm.explain(A, B, C, kernel=step.kernel, compute=_compute(own), device=device)
         except UnsupportedProblemError as error:
