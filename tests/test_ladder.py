@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -74,10 +75,14 @@ def test_bad_arguments(arguments: dict, message: str) -> None:
 
 
 def test_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*arguments: object, **options: object) -> None:
-        raise MemoryError
+    def limited(
+        shape: tuple[int, int], *arguments: object, empty: Callable = np.empty, **options: object
+    ) -> np.ndarray:
+        if np.prod(shape) > 1 << 20:
+            raise MemoryError
+        return empty(shape, *arguments, **options)
 
-    monkeypatch.setattr(np, "empty", full)
+    monkeypatch.setattr(np, "empty", limited)
     with pytest.raises(cute_py.OperandError, match="there is no memory for the arrays of 1048576x64x64"):
         cute_py.ladder(1 << 20, 64, 64, device=H200)
 
