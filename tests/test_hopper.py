@@ -99,22 +99,27 @@ def test_other_generations_lack_its_instructions() -> None:
         assert any("gemm_sm90" in candidate.kernel for candidate in explanation.candidates) == has
 
 
-@pytest.mark.parametrize("variant", IN_EMULATOR[:1], ids=lambda v: v.name)
-def test_a_cluster_shares_k(variant: Kernel) -> None:
-    """K in 2, 4 and 8 parts, some of which are empty, gives what one part gives."""
-    A, B, expected = operands(variant, variant.tile[0], variant.tile[1], 5 * variant.tile[2])
-    C = np.full(expected.shape, np.nan, np.float32, order="F")
+@pytest.mark.parametrize("order", ["F", "C"])
+def test_clusters_share_k(order: str) -> None:
+    """K in parts, of one cluster or of several, the last of which are empty, gives what one part gives."""
+    variant = IN_EMULATOR[0]
+    A, B, expected = operands(variant, variant.tile[0], variant.tile[1], 35 * variant.tile[2])
+    bias = np.arange(expected.shape[0], dtype=np.float32)[:, None]
+    epilogue = cute_py.Epilogue(bias=bias, activation="relu")
+    C = np.full(expected.shape, np.nan, np.float32, order=order)
     found = set()
-    plan = cute_py.gemm.explain(A, B, C, kernel=variant.name, device="emulator")
-    assert plan.chosen == variant.name
     for candidate in cute_py.gemm.explain(A, B, C, device="emulator").candidates:
         if candidate.kernel != variant.name or candidate.packed or candidate.transposed:
             continue
+        for _ in range(2):
+            C[...] = 1
+            cute_py.gemm(A, B, C, beta=2, epilogue=epilogue, config=candidate, device="emulator")
+            np.testing.assert_array_equal(C, np.maximum(expected + 2 + bias, 0))
         C[...] = np.nan
         cute_py.gemm(A, B, C, config=candidate, device="emulator")
         np.testing.assert_array_equal(C, expected)
         found.add(candidate.parts)
-    assert found >= {1, 2}
+    assert found == {1, 2, 4, 8, 16}
 
 
 # ---- On a GPU

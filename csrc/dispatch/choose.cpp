@@ -32,7 +32,7 @@ Geometry canonical(Geometry const& g) {
   return same;
 }
 
-bool takes_parts(Traits const& t) { return t.part_bytes > 0 || t.parts_in_cluster > 0; }
+bool takes_parts(Traits const& t) { return t.part_bytes > 0; }
 
 // Tiles of K. A tile has elements of one mode where the copy engine brings it.
 std::int64_t tiles_of_k(Geometry const& g, Traits const& t) {
@@ -40,19 +40,34 @@ std::int64_t tiles_of_k(Geometry const& g, Traits const& t) {
   return ceil_div(g.k[0].extent, t.tile[2]) * (g.k.size() / g.k[0].extent);
 }
 
-// K in about so many parts, as its kernel can take them: those of a cluster, exactly, some of which may be empty.
-Cut cut_k(Geometry const& g, Traits const& t, std::int64_t wanted) {
-  auto const all = tiles_of_k(g, t);
-  if (t.parts_in_cluster > 0) {
-    Cut cut;
-    cut.count = wanted;
-    cut.tiles = ceil_div(all, wanted);
-    return cut;
+// Clusters that share a tile's K, at most.
+constexpr std::int64_t kMostClusters = 8;
+
+// Of so many parts of K, those whose CTAs become a cluster: as many as can be so that all clusters run at a time, or
+// else as many as can be.
+std::int64_t parts_in_cluster(Traits const& t, DeviceInfo const& device, std::int64_t parts, std::int64_t tiles_of_c) {
+  std::int64_t most = 1;
+  for (std::int64_t count = t.parts_in_cluster; count > 1; count /= 2) {
+    if (parts % count != 0 || parts / count > kMostClusters) continue;
+    if (tiles_of_c * (parts / count) <= device.clusters_of(count)) return count;
+    most = std::max(most, count);
   }
-  auto const tiles = ceil_div(ceil_div(all, wanted), t.part_tiles) * t.part_tiles;
+  return most;
+}
+
+// K in about so many parts, as its kernel can take them: those of clusters exactly, some of which may be empty.
+Cut cut_k(Geometry const& g, Traits const& t, DeviceInfo const& device, std::int64_t wanted, std::int64_t tiles_of_c) {
+  auto const all = tiles_of_k(g, t);
   Cut cut;
-  cut.count = ceil_div(all, tiles);
-  cut.tiles = tiles;
+  if (t.parts_in_cluster > 0) {
+    cut.count = wanted;
+    cut.in_cluster = parts_in_cluster(t, device, wanted, tiles_of_c);
+    cut.tiles = ceil_div(all, wanted);
+  } else {
+    cut.tiles = ceil_div(ceil_div(all, wanted), t.part_tiles) * t.part_tiles;
+    cut.count = ceil_div(all, cut.tiles);
+  }
+  cut.reserve(tiles_of_c, t.part_bytes);
   return cut;
 }
 
@@ -137,40 +152,43 @@ class Chooser {
       }
       for (auto const wanted : parts) {
         if (wanted > 1 && (!takes_parts(t) || g.k.size() == 0)) continue;
-        if (t.parts_in_cluster > 0 && (wanted > t.parts_in_cluster || (wanted & (wanted - 1)) != 0)) continue;
-        Cut cut = wanted > 1 ? cut_k(g, t, wanted) : Cut{};
+        auto const tiles_of_c = entry.rules->ctas(g, extents_of(g), t);
+        Cut const cut = wanted > 1 ? cut_k(g, t, question_.device, wanted, tiles_of_c) : Cut{};
         auto const count = cut.count;
+        if (t.parts_in_cluster > 0 && count > 1 && cut.in_cluster == 1) continue;
         if ((question_.config && count != wanted) || (wanted > 1 && count < 2)) continue;
         if (!question_.config && count > 1 && found_.back().candidate.decision.parts == count) continue;
         Extents of_parts = x;
         if (count > 1) of_parts.k = cut.tiles * t.tile[2];
         of_parts.l *= count;
         of_parts.parts = count;
-        auto const ctas = entry.rules->ctas(g, count > 1 ? of_parts : extents_of(g), t);
-        if (count > 1 && t.part_bytes > 0) cut.reserve(ctas / count, t.part_bytes);
+        of_parts.in_cluster = cut.in_cluster;
+        auto const ctas = tiles_of_c * count;
         if (cut.bytes > question_.workspace_limit - reserved_) continue;
         Estimate estimate = entry.rules->estimate(judged, of_parts, t, question_.device);
-        if (count > 1) estimate.us += us_to_add(t, count);
+        if (count > 1) estimate.us += us_to_add(t, cut);
         found_.push_back({{{&entry, exchanged, count, ctas}, estimate}, found_.size()});
       }
     }
   }
 
-  // The counters have to be 0. At each level the last CTA of a few counts, and reads their sums, four at a time.
-  static double us_to_add(Traits const& t, std::int64_t parts) {
-    // The CTAs of a cluster add by way of shared memory, each some of the tile.
+  // The counters have to be 0. At each level the last CTA of a few counts, and reads their sums, four at a time. The
+  // CTAs of a cluster add by way of shared memory, each some of the tile, and go on with those of as many clusters.
+  static double us_to_add(Traits const& t, Cut const& cut) {
     constexpr double kClusterUs = 1.5;
     constexpr double kElementsPerUs = 7300;
-    if (t.parts_in_cluster > 0) return kClusterUs + t.tile[0] * t.tile[1] / kElementsPerUs;
     constexpr double kClearUs = 1.5;
     constexpr double kLevelUs = 1.5;
     constexpr double kReadUs = 0.5;
     constexpr double kBytesPerUs = 32e3;  // of a CTA
     constexpr std::int64_t kTogether = 8;
-    double us = kClearUs;
-    for (std::int64_t left = parts; left > 1; left = ceil_div(left, kTogether)) {
+    double us = cut.in_cluster > 1 ? kClusterUs + t.tile[0] * t.tile[1] / kElementsPerUs : 0;
+    auto const bytes = static_cast<double>(t.part_bytes / cut.in_cluster);
+    auto left = cut.count / cut.in_cluster;
+    if (left > 1) us += kClearUs;
+    for (; left > 1; left = ceil_div(left, kTogether)) {
       auto const reads = static_cast<double>(ceil_div(std::min(left, kTogether), 4));
-      us += kLevelUs + reads * (kReadUs + t.part_bytes / kBytesPerUs);
+      us += kLevelUs + reads * (kReadUs + bytes / kBytesPerUs);
     }
     return us;
   }
@@ -184,8 +202,7 @@ class Chooser {
     Geometry const& g = geometry_of(d.exchanged);
     Step step{purpose_, g, d.exchanged, oriented_places(d.exchanged), true, d.entry, candidate.estimate, {}, reserved_};
     if (d.parts > 1) {
-      step.cut = cut_k(g, d.entry->traits, d.parts);
-      if (d.entry->traits.part_bytes > 0) step.cut.reserve(d.ctas / d.parts, d.entry->traits.part_bytes);
+      step.cut = cut_k(g, d.entry->traits, question_.device, d.parts, d.ctas / d.parts);
     }
     return step;
   }

@@ -172,7 +172,7 @@ class Cluster {
       stop("stores a box while what thread " + std::to_string(t - first) + " wrote is not fenced");
     }
   }
-  int& counted_at() { return counted_at_; }
+  int& counted_at() { return counted_at_[rank()]; }
   void wait(State state) {
     Fiber& fiber = current();
     fiber.state = state;
@@ -215,7 +215,7 @@ class Cluster {
   Index3 block_;
   std::vector<std::array<NamedBarrier, kNamedBarriers>> named_;
   CopyEngine engine_;
-  int counted_at_ = -1;  // barriers that the thread had passed which counted the CTA last
+  std::vector<int> counted_at_;  // of each CTA, barriers that the thread had passed which counted it last
   std::exception_ptr failure_;
 };
 
@@ -340,7 +340,7 @@ void Cluster::run(Index3 block, Execution const& execution) {
   EmulatorOptions const& options = execution.emulator;
   Session const session(*this, execution);
   block_ = block;
-  counted_at_ = -1;
+  counted_at_.assign(static_cast<std::size_t>(ctas()), -1);
   for (Warp& warp : warps_) warp.waiting = 0;
   for (int cta = 0; cta < ctas(); ++cta) {
     named_[cta] = {};

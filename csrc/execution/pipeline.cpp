@@ -53,7 +53,9 @@ void run_step(dispatch::Step const& step, Launch const& launch, Memory const& me
   if (step.cut.count > 1) {
     void* const workspace = base[static_cast<std::size_t>(dispatch::Source::workspace)];
     x.parts = static_cast<char*>(workspace) + step.cut_offset;
-    memory.clear_on(execution.stream, x.parts, static_cast<std::size_t>(step.cut.counter_bytes));
+    if (step.cut.counter_bytes > 0) {
+      memory.clear_on(execution.stream, x.parts, static_cast<std::size_t>(step.cut.counter_bytes));
+    }
   }
   if (step.clear_bytes > 0) {
     memory.clear_on(execution.stream, x.data[Role::d], static_cast<std::size_t>(step.clear_bytes));

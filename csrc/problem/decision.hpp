@@ -18,7 +18,7 @@ inline constexpr Packs kPackB = 2;
 inline constexpr Packs kPackD = 4;
 
 // How one product is computed, completely. `exchanged`: as C^T = B A^T. `parts`: K is cut in so many, and the last CTA
-// of a tile to finish adds their sums. `packs`: of the product as it is asked for.
+// of a tile to finish adds their sums, or those of a cluster do. `packs`: of the product as it is asked for.
 struct Decision {
   Entry const* entry = nullptr;
   bool exchanged = false;
@@ -65,7 +65,8 @@ struct Extents {
   std::int64_t n = 1;
   std::int64_t k = 1;
   std::int64_t l = 1;
-  std::int64_t parts = 1;  // that K is cut in; k is then that of a part, and l has all of them
+  std::int64_t parts = 1;       // that K is cut in; k is then that of a part, and l has all of them
+  std::int64_t in_cluster = 1;  // parts whose CTAs are a cluster
 };
 
 // What a family of kernels knows of its own speed, and what nobody else knows. The geometry is folded, and one that the

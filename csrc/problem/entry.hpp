@@ -69,9 +69,9 @@ struct Traits {
   int ctas_per_multiprocessor;  // that fit at a time; 0 of a CPU kernel
   int stages;                   // tiles of shared memory in flight
   int shared_bytes;             // shared memory per CTA
-  int part_bytes;               // sums of a CTA, if K is in parts; 0: it cannot be
+  int part_bytes;               // sums of a CTA, if K is in parts; 0: K cannot be
   int part_tiles;               // parts are multiples of so many tiles of K
-  int parts_in_cluster;         // the most, a power of two as they all are, if CTAs of a cluster share K; else 0
+  int parts_in_cluster;         // the most that CTAs of a cluster can be, a power of two as they all are; else 0
   bool copies_boxes;            // A and B are moved by the copy engine: any extents, even along their vectors
   bool predicated;              // takes any extents and any strides; otherwise extents are multiples of the tile
   Major major_a;                // the majorness that it was made for; the only one that it takes unless predicated
@@ -125,17 +125,20 @@ class Launch {
 };
 
 // K in `count` parts of `tiles` tiles each, but for the last, and the memory for their sums: counters, which have to be
-// 0 before a launch, and behind them the sums.
+// 0 before a launch, and behind them the sums. The CTAs of each `in_cluster` parts are a cluster. They add theirs
+// without that memory, each some, and need it for those of further clusters.
 struct Cut {
   std::int64_t count = 1;
+  std::int64_t in_cluster = 1;
   std::int64_t tiles = 0;
   std::int64_t counter_bytes = 0;
   std::int64_t bytes = 0;  // with the counters
 
   // `tiles_of_c` are those of all products, and a part of one of them takes part_bytes.
   void reserve(std::int64_t tiles_of_c, std::int64_t part_bytes) {
+    if (count == in_cluster) return;
     counter_bytes = aligned(tiles_of_c * count * std::int64_t{sizeof(unsigned)});
-    bytes = counter_bytes + aligned(tiles_of_c * count * part_bytes);
+    bytes = counter_bytes + aligned(tiles_of_c * count * (part_bytes / in_cluster));
   }
 
  private:

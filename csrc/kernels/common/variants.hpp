@@ -282,6 +282,7 @@ constexpr Traits traits_of_gemm(char const* name, Target target) {
     t.copies_boxes = true;
     t.vector_bytes_a = t.vector_bytes_b = kBoxAlignment;
     t.parts_in_cluster = Config::max_cluster;
+    if constexpr (Config::max_cluster > 0) t.part_bytes = Config::part_bytes;
     t.modes = t.modes_m = Params::modes;
     t.modes_l = Params::modes_l;
   }

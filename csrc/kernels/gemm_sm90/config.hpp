@@ -95,6 +95,7 @@ struct GemmSm90 {
   static constexpr int sums_pad = 8;
   static constexpr int sums_line_m = BlkM::value + sums_pad;
   static constexpr int sums_line_n = BlkN::value + sums_pad;
+  static constexpr int part_bytes = cute::max(sums_line_m * BlkN::value, sums_line_n* BlkM::value) * 4;
 
   struct SharedStorage {
     alignas(1024) T a[cute::cosize_v<SmemLayoutA>];
@@ -103,8 +104,9 @@ struct GemmSm90 {
     std::int64_t places[groups][128];  // of lines in D
     std::uint64_t full[stages];        // a stage has arrived
     std::uint64_t empty[stages];       // a stage has been read
+    bool is_last;                      // of the clusters that share a tile
   };
-  static_assert(cute::max(sums_line_m* BlkN::value, sums_line_n* BlkM::value) * 4 <= stages * stage_bytes);
+  static_assert(part_bytes <= stages * stage_bytes);
 
   static constexpr int compute_capability = 90;
   static constexpr int ctas_per_multiprocessor = 1;

@@ -59,7 +59,8 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
                CUTE_GRID_CONSTANT TensorMap const map_d,
                CUTE_GRID_CONSTANT GemmTiles const tiles,
                CUTE_GRID_CONSTANT Epilogue<typename Config::TE> const epilogue,
-               CUTE_GRID_CONSTANT Batch         const batch)
+               CUTE_GRID_CONSTANT Batch         const batch,
+               CUTE_GRID_CONSTANT SumsOfClusters const others)
 {
   using namespace cute;
   using Full  = cutlass::arch::ClusterTransactionBarrier;
@@ -111,10 +112,11 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
   cudaGridDependencySynchronize();            // the kernels before have ended
 
   // What this CTA does: a part of K, of tiles that are as far apart as there are clusters
-  int const clusters    = pair * tiles.parts;
-  int const first_work  = blockIdx.x / clusters;
-  int const work_step   = gridDim.x / clusters;
-  int const k_begin     = has_parts ? rank * tiles.part_tiles : 0;
+  int const ctas        = pair * tiles.parts * tiles.clusters;  // that share a tile, or two
+  int const first_work  = blockIdx.x / ctas;
+  int const work_step   = gridDim.x / ctas;
+  int const cluster     = has_parts ? (blockIdx.x - first_work * ctas) >> tiles.log2_parts : 0;  // of those that share K
+  int const k_begin     = has_parts ? ((cluster << tiles.log2_parts) + rank) * tiles.part_tiles : 0;
   int const k_end       = min(k_begin + tiles.part_tiles, static_cast<int>(tiles.k.count));
   int const in_pair     = pair > 1 ? rank : 0;
   Pipe<Config::stages> pipe;
@@ -318,8 +320,9 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
           of_part[row * row_stride + column * column_stride] = tCrD(i);
         }
         cluster_sync();  // the sums of all parts become visible to the cluster
-        store_parts<Config>(product, of_part, {tile.first_m, tile.first_n, min(tile.rows, blk_m), tile.columns},
-                            tiles.log2_parts, rank, shared.places[0], Config::groups);
+        ClusterOfTile const own{others, tiles.log2_parts, rank, tiles.clusters, cluster, number};
+        store_parts<Config>(product, of_part, {tile.first_m, tile.first_n, min(tile.rows, blk_m), tile.columns}, own,
+                            shared.places[0], shared.is_last, Config::groups);
       } else {
         int const row = group_of_tile * 64;
         TileOfD const own{tile.first_m + row, tile.first_n, tile.rows - row, tile.columns};

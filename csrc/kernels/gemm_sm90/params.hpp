@@ -17,7 +17,7 @@ struct GemmSm90Params {
   static constexpr int blk_m = cute::size<0>(typename Config::CtaTiler{});
   static constexpr int blk_n = cute::size<1>(typename Config::CtaTiler{});
   static constexpr int blk_k = cute::size<2>(typename Config::CtaTiler{});
-  static constexpr int part_values = 0;  // sums of parts stay in shared memory
+  static constexpr int part_values = 0;  // those of a cluster leave the sums of a tile
   static constexpr int part_tiles = 1;
   static constexpr int tensors = 3;
   static constexpr int modes = 1 + kOuterModes;  // of M, N and K
@@ -28,6 +28,8 @@ struct GemmSm90Params {
   GemmTiles tiles{};
   Epilogue<typename Config::TE> epilogue;
   Batch batch;
+  SumsOfClusters others{};
+  std::int64_t counter_bytes = 0;
 
   GemmSm90Params(Geometry const& g, Cut const& cut)
       : epilogue(typed_epilogue<Config>(g)),
@@ -46,7 +48,9 @@ struct GemmSm90Params {
       made.count = static_cast<std::uint32_t>(count);
       return made;
     };
-    tiles.parts = static_cast<int>(cut.count);
+    tiles.parts = static_cast<int>(cut.in_cluster);
+    tiles.clusters = static_cast<int>(cut.count / cut.in_cluster);
+    counter_bytes = cut.counter_bytes;
     if (cut.count == 1) share_tiles(g);
     tiles.m = group(g.m, blk_m * tiles.pair_m);
     tiles.n = group(g.n, blk_n * tiles.pair_n);
@@ -95,6 +99,8 @@ struct GemmSm90Params {
     epilogue.beta = numeric::scalar<T>(x.beta);
     epilogue.scale = numeric::scalar<T>(x.scale);
     for (int i = 0; i < 4; ++i) epilogue.data[i] = x.data[kEpilogueRoles[i]];
+    others.arrived = static_cast<unsigned*>(x.parts);
+    others.sums = static_cast<char*>(x.parts) + counter_bytes;
   }
 
   // CTAs of a cluster.
@@ -106,12 +112,15 @@ struct GemmSm90Params {
   void for_each_grid(int multiprocessors, Launch const& launch) {
     auto const count = static_cast<unsigned>(tiles.count);
     unsigned const clusters = std::max(static_cast<unsigned>(multiprocessors) / cluster(), 1u);
-    launch(Grid{(tiles.parts > 1 ? count : std::min(count, clusters)) * cluster(), 1, 1});
+    launch(
+        Grid{(tiles.parts > 1 ? count * static_cast<unsigned>(tiles.clusters) : std::min(count, clusters)) * cluster(),
+             1, 1});
   }
 
   // The tile of C that a CTA begins with, by its number: rows, columns and products of the batch.
   Grid first_tile(unsigned cta) const {
-    auto const work = tiles(cta / cluster(), tiles.parts > 1 ? 0 : static_cast<int>(cta % cluster()));
+    auto const work = tiles(cta / (cluster() * static_cast<unsigned>(tiles.clusters)),
+                            tiles.parts > 1 ? 0 : static_cast<int>(cta % cluster()));
     auto const number = [](GroupTiles const& group, GroupDigits const& x, int pair) {
       auto const outer = x.outer[0] + x.outer[1] * static_cast<int>(group.outer[0].divisor);
       return static_cast<unsigned>(x.tile + outer * static_cast<int>(group.tiles.divisor) * pair);
@@ -121,7 +130,7 @@ struct GemmSm90Params {
 
   template <class Call>
   decltype(auto) apply(Call const& call) const {
-    return call(maps[0], maps[1], maps[2], tiles, epilogue, batch);
+    return call(maps[0], maps[1], maps[2], tiles, epilogue, batch, others);
   }
 
  private:

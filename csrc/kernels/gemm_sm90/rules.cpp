@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "kernels/common/model.hpp"
 #include "problem/tensor_box.hpp"
 
@@ -66,8 +68,8 @@ Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceIn
   double const math = 2 * elements * t.tile[2] * k_tiles / (speed.tflops * 1e6 / model::kMultiprocessors * scale);
   double const store = stores_boxes(g) ? 0 : elements / kElementsPerUs;
   auto const count = static_cast<double>(model::tiles(m, t.tile[0]) * model::tiles(n, t.tile[1]) * x.l);
-  // The CTAs that share K are a cluster, of which fewer fit.
-  auto const at_once = static_cast<double>(device.clusters_of(x.parts) * x.parts);
+  // CTAs that share K are a cluster, of which fewer fit.
+  auto const at_once = static_cast<double>(device.clusters_of(x.in_cluster) * x.in_cluster);
   double const us = speed.us_once + model::ceil_div(count, at_once) * (math + speed.us_per_tile + store);
 
   constexpr double kSmallBoxes = 1.25;  // what tiles of 64x64 take longer that wait for memory
@@ -91,11 +93,20 @@ std::int64_t ctas_of(Geometry const& g, Extents const& x, Traits const& t) {
   return in_tiles(g.m, t.tile[0]) / t.tile[0] * (in_tiles(g.n, t.tile[1]) / t.tile[1]) * x.l;
 }
 
-// CTAs of a cluster share K: as many as leave no multiprocessor without, and each two tiles or more.
+// CTAs that share a tile's K leave no tile without one at a time, and have two tiles of K or more each. They are a
+// cluster, or several: then as many as there is room for.
 void parts(Extents const& x, Traits const& t, DeviceInfo const& device, std::vector<std::int64_t>& found) {
-  auto const room = device.multiprocessors / std::max<std::int64_t>(model::ctas(x, t), 1);
-  auto const most = std::min(room, model::tiles(x.k, t.tile[2]) / 2);
-  for (std::int64_t count = 2; count <= most && count <= t.parts_in_cluster; count *= 2) found.push_back(count);
+  constexpr std::int64_t kMostClusters = 8;
+  auto const tiles = std::max<std::int64_t>(model::ctas(x, t), 1);
+  auto const most = model::tiles(x.k, t.tile[2]) / 2;
+  auto const add = [&](std::int64_t count) {
+    if (count <= most && std::find(found.begin(), found.end(), count) == found.end()) found.push_back(count);
+  };
+  for (std::int64_t size = 2; size <= t.parts_in_cluster; size *= 2) {
+    if (tiles * size <= device.multiprocessors) add(size);
+    auto const clusters = std::min(device.clusters_of(size) / tiles, kMostClusters);
+    if (clusters > 1) add(size * clusters);
+  }
 }
 
 }  // namespace

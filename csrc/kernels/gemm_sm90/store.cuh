@@ -246,16 +246,65 @@ CUTE_DEVICE void store_sums(EpilogueOf<typename Config::TE> const& product, Accu
   }
 }
 
-// Writes a tile whose K was shared by the CTAs of a cluster, a power of two. Each has left its sums in shared memory; this
-// one adds those of a part of the lines, in the order of the parts, and writes them.
+// A CTA among those that share a tile's K: a power of two of a cluster, and as many of each of some clusters.
+struct ClusterOfTile {
+  SumsOfClusters const& others;
+  int log2_parts;  // of a cluster
+  int rank;        // in it
+  int clusters;
+  int cluster;
+  int tile;
+};
+
+// Adds the sums of the clusters that share a tile, in their order, in the last CTA to come of those with this rank: returns
+// whether this is the one. Each has `vectors` of them, which the same threads made.
+template <int Threads, class T, int Together>
+CUTE_DEVICE bool add_clusters(ClusterOfTile const& own, Neighbours<T, Together>* sums, int vectors, int thread, bool& is_last,
+                              int barrier) {
+  using Vector = Neighbours<T, Together>;
+  constexpr int at_a_time = 8;
+  std::int64_t const number = (std::int64_t{own.tile} << own.log2_parts) + own.rank;
+  auto* const of_all = static_cast<Vector*>(own.others.sums) + number * own.clusters * vectors;
+  auto* const of_own = of_all + std::int64_t{own.cluster} * vectors;
+  for (int i = thread; i < vectors; i += Threads) of_own[i] = sums[i];
+
+  NamedBarrier::sync(Threads, barrier);  // all threads have written their sums
+  if (thread == 0) {
+    auto const last = static_cast<unsigned>(own.clusters) - 1;
+    __threadfence();
+    is_last = atomicInc(own.others.arrived + number, last) == last;
+    __threadfence();
+  }
+  NamedBarrier::sync(Threads, barrier);  // whether this CTA is the last one becomes visible to all threads
+  if (!is_last) return false;
+
+  CUTE_NO_UNROLL
+  for (int i = thread; i < vectors; i += Threads) {
+    Vector of[at_a_time];
+    CUTE_UNROLL
+    for (int j = 0; j < at_a_time; ++j) of[j] = of_all[cute::min(j, own.clusters - 1) * vectors + i];
+    CUTE_UNROLL
+    for (int j = 1; j < at_a_time; ++j) {
+      CUTE_UNROLL
+      for (int x = 0; x < Together; ++x) of[0].x[x] = j < own.clusters ? of[0].x[x] + of[j].x[x] : of[0].x[x];
+    }
+    sums[i] = of[0];
+  }
+  return true;
+}
+
+// Writes a tile whose K was shared by the CTAs of a cluster. Each has left its sums in shared memory; this one adds those
+// of a part of the lines, in the order of the parts, and writes them.
 template <class Config>
-CUTE_DEVICE void store_parts(EpilogueOf<typename Config::TE> const& product, typename Config::TC* sums, TileOfD const& tile, int log2_parts, int number,
-                             std::int64_t* places, int barrier) {
+CUTE_DEVICE void store_parts(EpilogueOf<typename Config::TE> const& product, typename Config::TC* sums, TileOfD const& tile,
+                             ClusterOfTile const& cluster, std::int64_t* places, bool& is_last, int barrier) {
   constexpr int threads = Config::threads_of_tile;
   int const thread = thread_for_now() % threads;
   using Vector = Neighbours<typename Config::TC, 4>;
   constexpr int at_a_time = 8;  // vectors on their way
   static_assert(Config::max_cluster <= at_a_time);
+  int const log2_parts = cluster.log2_parts;
+  int const number = cluster.rank;
   bool const along_n = product.e.along_n;
   int const stride = along_n ? Config::sums_line_n : Config::sums_line_m;
   int const lines = (along_n ? Config::BlkM::value : Config::BlkN::value) >> log2_parts;
@@ -280,6 +329,10 @@ CUTE_DEVICE void store_parts(EpilogueOf<typename Config::TE> const& product, typ
       // In the place of this CTA's own sums, which no other reads.
       if ((i & last_part) == last_part && vector < vectors) *reinterpret_cast<Vector*>(own + vector * 4) = sum;
     }
+  }
+  if (cluster.clusters > 1 &&
+      !add_clusters<threads>(cluster, reinterpret_cast<Vector*>(own), vectors, thread, is_last, barrier)) {
+    return;
   }
   TileOfD part = tile;
   (along_n ? part.first_m : part.first_n) += number * lines;

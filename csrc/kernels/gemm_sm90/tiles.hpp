@@ -29,6 +29,13 @@ CUTE_HOST_DEVICE GroupDigits digits_of(GroupTiles const& group, std::uint32_t nu
           {static_cast<int>(rest - last * group.outer[0].divisor), static_cast<int>(last)}};
 }
 
+// What the clusters that share a tile's K leave to each other.
+struct SumsOfClusters {
+  unsigned* arrived =
+      nullptr;           // (part of a cluster,tile): clusters that have come so far; 0 before a launch and after it
+  void* sums = nullptr;  // (sums of some lines,cluster,part of a cluster,tile)
+};
+
 // What a further mode of an operand is.
 enum class Outer : std::uint8_t { none, mn0, mn1, k0, k1, l0, l1, l2 };
 
@@ -87,10 +94,11 @@ struct GemmTiles {
   int extent_n;
   int pair_m = 1;  // 2: CTAs with neighbouring tiles of A share a tile of B
   int pair_n = 1;  // 2: the other way round
-  int parts = 1;   // CTAs that share a tile's K, a power of two
+  int parts = 1;   // CTAs of a cluster that share a tile's K, a power of two
   int log2_parts = 0;
-  int part_tiles;  // of K, in each but the last
-  bool is_flat;    // one mode in M, N and K, none in L
+  int clusters = 1;  // that share a tile's K
+  int part_tiles;    // of K, in each but the last
+  bool is_flat;      // one mode in M, N and K, none in L
   bool has_outer_k;
   bool stores_boxes;  // D is written by the copy engine
 
