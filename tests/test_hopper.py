@@ -102,7 +102,7 @@ def test_other_generations_lack_its_instructions() -> None:
 @pytest.mark.parametrize("order", ["F", "C"])
 def test_clusters_share_k(order: str) -> None:
     """K in parts, of one cluster or of several, the last of which are empty, gives what one part gives."""
-    variant = IN_EMULATOR[0]
+    variant = min(IN_EMULATOR, key=lambda variant: variant.tile)
     A, B, expected = operands(variant, variant.tile[0], variant.tile[1], 35 * variant.tile[2])
     bias = np.arange(expected.shape[0], dtype=np.float32)[:, None]
     epilogue = cute_py.Epilogue(bias=bias, activation="relu")
@@ -160,6 +160,28 @@ def test_every_extent_up_to_two_tiles(variant: Kernel, result: str) -> None:
             C[...] = 7
             wrong += (memory != 7).sum()  # nothing else was written
     assert wrong.item() == 0
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda v: v.name)
+def test_clusters_share_k_on_a_gpu(variant: Kernel) -> None:
+    torch = pytest.importorskip("torch")
+    dtype = getattr(torch, variant.factors[0])
+    m, n, k = variant.tile
+    m, n, k = 2 * m + 8, n - 24, 67 * k + 16
+    A = gpu_operand(torch, dtype, m, k, variant.layout[0] == "n", 1)
+    B = gpu_operand(torch, dtype, n, k, variant.layout[1] == "t", 1)
+    expected = A.float().double() @ B.float().double().t()
+    for C in (torch.zeros(m, n, device="cuda"), torch.zeros(n, m, device="cuda").t()):
+        explanation = cute_py.gemm.explain(A, B, C, kernel=variant.name, compute=variant.compute)
+        if explanation.chosen != variant.name:
+            continue  # made for the other order
+        config = explanation.candidates[0]
+        for parts in (2, 4, 6, 8, 12, 14, 16, 24, 28, 32, 64):
+            for _ in range(3):
+                C[...] = 1
+                cute_py.gemm(A, B, C, beta=2, compute=variant.compute, config=config._replace(parts=parts))
+                assert torch.equal(C.double(), expected + 2), parts
 
 
 @pytest.mark.gpu
