@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -102,7 +104,7 @@ def test_other_generations_lack_its_instructions() -> None:
 @pytest.mark.parametrize("order", ["F", "C"])
 def test_clusters_share_k(order: str) -> None:
     """K in parts, of one cluster or of several, the last of which are empty, gives what one part gives."""
-    variant = min(IN_EMULATOR, key=lambda variant: variant.tile)
+    variant = cute_py.kernels()["gemm_sm90_tn_f16_64x64"]
     A, B, expected = operands(variant, variant.tile[0], variant.tile[1], 35 * variant.tile[2])
     bias = np.arange(expected.shape[0], dtype=np.float32)[:, None]
     epilogue = cute_py.Epilogue(bias=bias, activation="relu")
@@ -120,6 +122,60 @@ def test_clusters_share_k(order: str) -> None:
         np.testing.assert_array_equal(C, expected)
         found.add(candidate.parts)
     assert found == {1, 2, 4, 8, 16}
+
+
+ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "none": lambda x: x,
+    "relu": lambda x: np.maximum(x, 0),
+    "gelu": lambda x: 0.5 * x * (1 + np.vectorize(math.erf)(x / math.sqrt(2))),
+    "gelu_tanh": lambda x: 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
+    "silu": lambda x: x / (1 + np.exp(-x)),
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+}
+
+
+@pytest.mark.parametrize("device", ["emulator", pytest.param("cuda", marks=pytest.mark.gpu)])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize(
+    ("bias", "activation", "residual", "beta", "scale"),
+    [
+        ((1, 136), "gelu_tanh", None, 0, 1),
+        ((72, 1), "silu", "float16", 0, 2),
+        ((72, 136), "sigmoid", None, 1, 1),
+        ((1, 1), "gelu", "float32", -2, 0.5),
+        (None, "relu", "bfloat16", 0, 1),
+        (None, "none", "float16", 3, 1),
+    ],
+)
+def test_the_whole_epilogue_in_registers(
+    bias: tuple[int, int] | None,
+    activation: str,
+    residual: str | None,
+    beta: float,
+    scale: float,
+    order: str,
+    device: str,
+    rng: np.random.Generator,
+) -> None:
+    """D leaves in boxes, after everything that an epilogue may ask for."""
+    A, B = (rng.standard_normal((rows, 200)).astype(np.float16) for rows in (72, 136))
+    memory = np.full((72 + 8, 136 + 8) if order == "C" else (136 + 8, 72 + 8), 7, np.float16)
+    D = memory[:72, :136] if order == "C" else memory[:136, :72].T
+    C = rng.standard_normal(D.shape).astype(np.float16)
+    D[...] = C
+    epilogue = cute_py.Epilogue(
+        bias=None if bias is None else rng.standard_normal(bias).astype(np.float32),
+        activation=activation,
+        residual=None if residual is None else rng.standard_normal(D.shape).astype(numpy_type(residual)),
+        scale=scale,
+    )
+    wanted = 0.25 * (A.astype(float) @ B.astype(float).T) + beta * C.astype(float)
+    wanted = ACTIVATIONS[activation](wanted + (0 if bias is None else epilogue.bias)) * scale
+    wanted += 0 if residual is None else epilogue.residual.astype(float)
+    cute_py.gemm(A, B, D, alpha=0.25, beta=beta, epilogue=epilogue, kernel="gemm_sm90", device=device)
+    assert (np.abs(D - wanted) <= 2.0**-10 * (np.abs(wanted) + 0.01)).all()
+    D[...] = 7
+    assert (memory == 7).all()  # nothing else was written
 
 
 # ---- On a GPU

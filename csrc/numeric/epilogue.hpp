@@ -67,4 +67,41 @@ CUTE_HOST_DEVICE T activate(Activation activation, T x) {
   return x;
 }
 
+// 1 / (1 + exp(-x)) of float32, by the GPU's fast instructions: right to about 1e-6 of itself.
+CUTE_HOST_DEVICE float fast_sigmoid(float x) {
+#ifdef __CUDA_ARCH__
+  return __fdividef(1.0f, 1.0f + __expf(-x));
+#else
+  return 1.0f / (1.0f + std::exp(-x));
+#endif
+}
+
+// The same activations for results of 16 bits: of some numbers at once, which are in registers.
+template <int count>
+CUTE_HOST_DEVICE void activate_all(Activation activation, float (&numbers)[count]) {
+  auto const each = [&](auto const& function) {
+    CUTE_UNROLL
+    for (int i = 0; i < count; ++i) numbers[i] = function(numbers[i]);
+  };
+  switch (activation) {
+    case Activation::none:
+      break;
+    case Activation::relu:
+      each([](float x) { return activate(Activation::relu, x); });
+      break;
+    case Activation::gelu:
+      each([](float x) { return activate(Activation::gelu, x); });
+      break;
+    case Activation::gelu_tanh:
+      each([](float x) { return x * fast_sigmoid(2 * 0.79788456080286535588f * (x + 0.044715f * x * x * x)); });
+      break;
+    case Activation::silu:
+      each([](float x) { return x * fast_sigmoid(x); });
+      break;
+    case Activation::sigmoid:
+      each([](float x) { return fast_sigmoid(x); });
+      break;
+  }
+}
+
 }  // namespace cute_py::numeric

@@ -76,4 +76,21 @@ inline bool may_store_boxes(Geometry const& g, Role role, Modes const& fast, Mod
   return bytes % kBoxAlignment == 0 && lies_in_boxes(g, role, fast, other);
 }
 
+// Of products by the copy engine, the types that C, bias and residual may have where the whole epilogue is done in
+// registers.
+inline constexpr DTypeSet kInRegisters = types(DType::f32) | types(DType::f16) | types(DType::bf16);
+
+// May the engine write D, because sums are finished in registers? `along_n`: D's unit stride is in N.
+inline bool finishes_in_boxes(Geometry const& g, bool along_n) {
+  if (g.type[Role::d] != type_in_boxes(g.type[Role::a])) return false;
+  if (!(along_n ? may_store_boxes(g, Role::d, g.n, g.m) : may_store_boxes(g, Role::d, g.m, g.n))) return false;
+  if (g.is_plain() && !g.reads_c) return true;
+  // Vectors of C are read and written as such.
+  if ((g.is_plain() && g.c_is_d) || g.saturate || g.compute == Compute::i32) return false;
+  for (Role const role : {Role::c, Role::bias, Role::residual}) {
+    if (g.has(role) && !contains(kInRegisters, g.type[role])) return false;
+  }
+  return true;
+}
+
 }  // namespace cute_py

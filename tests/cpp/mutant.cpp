@@ -268,8 +268,9 @@ bool multiplies(EmulatorOptions const& options, bool in_parts) {
 }
 
 // Of a kernel with the copy engine: rows and columns in tiles, and steps of k in tiles and some more. The result is of
-// the factors' type, which leaves in boxes, or of the sums'. K is shared by so many clusters of so many CTAs.
-template <class V, class Result>
+// the factors' type, which leaves in boxes, or of the sums'. K is shared by so many clusters of so many CTAs. With
+// `bias`, each column gets one.
+template <class V, class Result, bool bias = false>
 bool multiplies_boxes(EmulatorOptions const& options, int tiles_m, int tiles_n, int tiles_k, int in_cluster = 1,
                       int clusters = 1) {
   using Config = typename V::Config;
@@ -309,6 +310,14 @@ bool multiplies_boxes(EmulatorOptions const& options, int tiles_m, int tiles_n, 
   arguments.data[Role::a] = a.data();
   arguments.data[Role::b] = b.data();
   arguments.data[Role::d] = c.data();
+  std::vector<float> of_columns(n);
+  if (bias) {
+    for (int j = 0; j < n; ++j) of_columns[j] = static_cast<float>(j % 5);
+    geometry.has_bias = true;
+    geometry.type[Role::bias] = DType::f32;
+    for (Mode& mode : geometry.n) mode.stride[Role::bias] = 1;
+    arguments.data[Role::bias] = of_columns.data();
+  }
   Cut cut;
   cut.in_cluster = in_cluster;
   cut.count = in_cluster * clusters;
@@ -334,6 +343,7 @@ bool multiplies_boxes(EmulatorOptions const& options, int tiles_m, int tiles_n, 
         sum += static_cast<float>(a[i * rows.stride[Role::a] + p * steps.stride[Role::a]]) *
                static_cast<float>(b[j * columns.stride[Role::b] + p * steps.stride[Role::b]]);
       }
+      sum += of_columns[j];
       if (!(static_cast<float>(c[i + j * m]) == static_cast<float>(Result(sum)))) return false;
     }
   }
@@ -350,7 +360,8 @@ struct InBoxes<V, std::void_t<typename V::Config::BoxElement>> {
   using type = typename V::Config::BoxElement;
 };
 
-// Pairs along M and along N, and none; more tiles than CTAs, more steps than stages; parts, of a cluster and of some.
+// Pairs along M and along N, and none; more tiles than CTAs, more steps than stages; parts, of a cluster and of some;
+// and a bias.
 template <class V>
 bool multiplies_all_boxes(EmulatorOptions const& options) {
   using T = typename InBoxes<V>::type;
@@ -358,7 +369,8 @@ bool multiplies_all_boxes(EmulatorOptions const& options) {
   return multiplies_boxes<V, float>(options, 4, 1, 2) && multiplies_boxes<V, T>(options, 2, 1, long_k) &&
          multiplies_boxes<V, T>(options, 1, 2, 2) && multiplies_boxes<V, T>(options, 15, 1, 3) &&
          multiplies_boxes<V, float>(options, 5, 1, long_k) && multiplies_boxes<V, T>(options, 1, 1, 3, 2) &&
-         multiplies_boxes<V, float>(options, 1, 1, 5, 4) && multiplies_boxes<V, T>(options, 2, 1, 7, 2, 3);
+         multiplies_boxes<V, float>(options, 1, 1, 5, 4) && multiplies_boxes<V, T>(options, 2, 1, 7, 2, 3) &&
+         multiplies_boxes<V, T, true>(options, 1, 5, 2);
 }
 
 template <class V>

@@ -25,6 +25,9 @@ inline constexpr double kScattered = 4;      // of results far from one another:
 inline constexpr double kMostlyEmpty = 1.3;  // waves of tiles take more whose rows, or columns, mostly do not exist
 inline constexpr double kAgainstTheGrain = 0.05;  // what threads take more, that read an operand across its unit stride
 
+// Results of a multiprocessor in a microsecond that get the whole epilogue element by element.
+inline constexpr double kFinishedPerUs = 700;
+
 // What is measured of a kernel.
 struct Speed {
   double tflops;       // of all multiprocessors, on a large problem; a complex multiply-add counts as one, not four
@@ -117,6 +120,9 @@ inline Estimate larger(double math, double memory, double latency) {
   return math >= latency ? Estimate{math, Bound::math} : Estimate{latency, Bound::latency};
 }
 
+// Are results the sums times alpha, or that and beta times what was there?
+inline bool is_plain(Geometry const& g) { return g.is_plain() && (!g.reads_c || g.c_is_d); }
+
 // `reads_any_major`: the kernel's threads go along whichever mode of an operand is contiguous.
 inline Estimate tiled(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo const& device,
                       Speed const& speed, bool reads_any_major) {
@@ -160,6 +166,7 @@ inline Estimate tiled(Geometry const& g, Extents const& x, Traits const& t, Devi
   }
   Estimate estimate = larger(us, std::max(memory, cache), 0);
   estimate.us += kLaunchUs;
+  if (!is_plain(g)) estimate.us += count * t.tile[0] * t.tile[1] / (device.multiprocessors * kFinishedPerUs);
   return estimate;
 }
 

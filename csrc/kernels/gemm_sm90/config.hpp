@@ -89,6 +89,7 @@ struct GemmSm90 {
   // The types that are written in vectors, if there is nothing more to do, and those beside the ones of all kernels.
   static constexpr DTypeSet plain_results =
       types(numeric::kDTypeOf<BoxElement>) | (std::is_integral_v<T> ? 0 : types(DType::f32));
+  static constexpr bool finishes = std::is_same_v<TE, float>;  // sums in registers
   static constexpr DTypeSet own_results = is_float8(numeric::kDTypeOf<T>) ? kFloat8 : 0;
   static constexpr int sum_columns = out_boxes == 1 ? 16 : 32;
   // The sums of a part of K, where the stages were: lines along m, or along n.

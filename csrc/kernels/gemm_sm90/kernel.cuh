@@ -232,6 +232,18 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
       auto const work = tiles(number, in_pair);
       int const in_m = work.m.tile * blk_m;
       int const in_n = work.n.tile * blk_n;
+      bool const finishes = Config::finishes && tiles.stores_boxes && !epilogue.is_plain && !has_parts;
+      auto product_of = [&] { return EpilogueOf<typename Config::TE>(epilogue, batch, work.product); };
+      auto tile_from = [&](int row) {
+        return TileOfD{
+            tiles.extent_m * (work.m.outer[0] + work.m.outer[1] * static_cast<int>(tiles.m.outer[0].divisor)) + in_m + row,
+            tiles.extent_n * (work.n.outer[0] + work.n.outer[1] * static_cast<int>(tiles.n.outer[0].divisor)) + in_n,
+            tiles.extent_m - in_m - row, min(tiles.extent_n - in_n, blk_n)};
+      };
+      std::uint32_t bias[2] = {0, 0};  // asked for before it is needed
+      if (finishes && (tiles.bias == BiasOf::rows || tiles.bias == BiasOf::columns)) {
+        ask_for_bias(product_of(), tile_from(group_of_tile * 64), tiles.bias, bias);
+      }
       if (Config::promotes || k_begin >= k_end) clear(tCrD);
       mma.accumulate_ = SM90::GMMA::ScaleOut::Zero;
       if (turns > 1 && number != first_work) {
@@ -285,28 +297,32 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
           CUTE_UNROLL
           for (int i = 0; i < 3; ++i) outer[i] = outer_coordinate(tiles.d.mode[i], work.m, work.n, work.l);
         }
+        auto copy_box = [&](void const* from, int row, int column) {
+          int const m = in_m + group_of_tile * 64 + row;
+          int const n = in_n + column;
+          SM90_TMA_STORE_5D::copy(&map_d, from, along_n ? n : m, along_n ? m : n, outer[0], outer[1], outer[2]);
+        };
+        constexpr int step_m = Config::groups_of_tile * 64;
+        if constexpr (Config::finishes) {
+          if (finishes) {
+            finish_boxes<Config, step_m>(product_of(), tCrD, tile_from(group_of_tile * 64), tiles.bias, bias,
+                                         reinterpret_cast<float*>(shared.places[group]), shared.out[group], boxes, group, copy_box);
+            continue;
+          }
+        }
         CUTE_UNROLL
         for (int i = 0; i < mma_m; ++i) {
-          int const at_m = in_m + (i * Config::groups_of_tile + group_of_tile) * 64;
-          auto const copy_box = [&](void const* from, int row, int column) {
-            int const m = at_m + row;
-            int const n = in_n + column;
-            SM90_TMA_STORE_5D::copy(&map_d, from, along_n ? n : m, along_n ? m : n, outer[0], outer[1], outer[2]);
-          };
+          auto copy_box_of_rows = [&](void const* from, int row, int column) { copy_box(from, i * step_m + row, column); };
           if (along_n) {
-            store_boxes<Config, true>(alpha, tCrD(_,i,_0{}), shared.out[group], boxes, group, copy_box);
+            store_boxes<Config, true>(alpha, tCrD(_,i,_0{}), shared.out[group], boxes, group, copy_box_of_rows);
           } else {
-            store_boxes<Config, false>(alpha, tCrD(_,i,_0{}), shared.out[group], boxes, group, copy_box);
+            store_boxes<Config, false>(alpha, tCrD(_,i,_0{}), shared.out[group], boxes, group, copy_box_of_rows);
           }
         }
         continue;
       }
 
-      auto const product = EpilogueOf<typename Config::TE>(epilogue, batch, work.product);
-      TileOfD const tile{
-          tiles.extent_m * (work.m.outer[0] + work.m.outer[1] * static_cast<int>(tiles.m.outer[0].divisor)) + in_m,
-          tiles.extent_n * (work.n.outer[0] + work.n.outer[1] * static_cast<int>(tiles.n.outer[0].divisor)) + in_n,
-          tiles.extent_m - in_m, min(tiles.extent_n - in_n, blk_n)};
+      auto const product = product_of();
       if (has_parts) {
         NamedBarrier::sync(Config::threads_of_tile, Config::groups);  // all stages have been read
         auto* const of_part = reinterpret_cast<typename Config::TC*>(shared.a);
@@ -321,12 +337,13 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
         }
         cluster_sync();  // the sums of all parts become visible to the cluster
         ClusterOfTile const own{others, tiles.log2_parts, rank, tiles.clusters, cluster, number};
-        store_parts<Config>(product, of_part, {tile.first_m, tile.first_n, min(tile.rows, blk_m), tile.columns}, own,
+        auto tile = tile_from(0);
+        tile.rows = min(tile.rows, blk_m);
+        store_parts<Config>(product, of_part, tile, own,
                             shared.places[0], shared.is_last, Config::groups);
       } else {
-        int const row = group_of_tile * 64;
-        TileOfD const own{tile.first_m + row, tile.first_n, tile.rows - row, tile.columns};
-        store_sums<Config, Config::groups_of_tile * 64>(product, tCrD, own, shared.out[group], shared.places[group], group);
+        store_sums<Config, Config::groups_of_tile * 64>(product, tCrD, tile_from(group_of_tile * 64), shared.out[group],
+                                                         shared.places[group], group);
       }
     }
     if (has_parts && turn > 0) {

@@ -78,11 +78,14 @@ struct GemmSm90Params {
 
     boxes[0] = factor(g, Role::a, g.m, Config::along_a, Config::copy_rows_a, tiles.pair_n, tiles.a);
     boxes[1] = factor(g, Role::b, g.n, Config::along_b, Config::copy_rows_b, tiles.pair_m, tiles.b);
+    tiles.stores_boxes = finishes_in_boxes(g, epilogue.along_n);
+    if (g.has_bias) {
+      bool const is_of_columns = is_repeated(g.m, Role::bias);
+      bool const is_of_rows = is_repeated(g.n, Role::bias);
+      tiles.bias = is_of_columns ? BiasOf::columns : is_of_rows ? BiasOf::rows : BiasOf::elements;
+    }
     // Other types are for the whole epilogue.
     epilogue.is_plain = epilogue.is_plain && contains(Config::plain_results, g.type[Role::d]);
-    tiles.stores_boxes =
-        epilogue.is_plain && !epilogue.reads_c && g.type[Role::d] == type_in_boxes(g.type[Role::a]) &&
-        (epilogue.along_n ? may_store_boxes(g, Role::d, g.n, g.m) : may_store_boxes(g, Role::d, g.m, g.n));
     boxes[2] = tiles.stores_boxes ? result(g) : boxes[0];
   }
 
@@ -152,6 +155,9 @@ struct GemmSm90Params {
       tiles.pair_n = 2;
     }
   }
+
+  // Has a tile, along the first mode of a group, one element of an array?
+  static bool is_repeated(Modes const& group, Role role) { return group.rank() == 0 || group[0].stride[role] == 0; }
 
   static void set_outer(TensorBox& box, OuterModes& outer, Geometry const& g, Role role, Modes const& mn,
                         Modes const& k) {

@@ -47,17 +47,20 @@ std::int64_t in_tiles(Modes const& modes, int tile) {
   return model::tiles(modes[0].extent, tile) * (modes.size() / std::max<std::int64_t>(modes[0].extent, 1)) * tile;
 }
 
-// Is D written by the copy engine?
-bool stores_boxes(Geometry const& g) {
+// What a tile's results take on their way out, in microseconds. Where the copy engine writes them, the next tile is on
+// its way in meanwhile, but for what is done to them in registers.
+double us_to_store(Geometry const& g, double elements) {
+  constexpr double kPerUs = 4000;  // that threads write, of a multiprocessor
+  constexpr double kFinishedPerUs = 15e3;
   bool const along_n = g.n.rank() > 0 && g.n[0].stride[Role::d] == 1;
-  return g.is_plain() && !g.reads_c && g.type[Role::d] == type_in_boxes(g.type[Role::a]) &&
-         (along_n ? may_store_boxes(g, Role::d, g.n, g.m) : may_store_boxes(g, Role::d, g.m, g.n));
+  bool const is_plain = model::is_plain(g);
+  if (finishes_in_boxes(g, along_n)) return is_plain ? 0 : elements / kFinishedPerUs;
+  return elements / (is_plain ? kPerUs : model::kFinishedPerUs);
 }
 
-// CTAs go from tile to tile; while results are on their way out, the next tile is on its way in.
+// CTAs go from tile to tile.
 Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo const& device) {
-  constexpr double kCache = 4;             // what the second-level cache delivers, relative to memory
-  constexpr double kElementsPerUs = 4000;  // that threads write, of a multiprocessor
+  constexpr double kCache = 4;  // what the second-level cache delivers, relative to memory
   Speed const speed = speed_of(t);
   double const scale = static_cast<double>(device.clock_mhz) / model::kClockMhz;
   auto const m = g.m.rank() > 1 ? in_tiles(g.m, t.tile[0]) : x.m;
@@ -66,7 +69,7 @@ Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceIn
   auto const k_tiles = static_cast<double>(model::tiles(std::max<std::int64_t>(k, 1), t.tile[2]));
   double const elements = static_cast<double>(t.tile[0]) * t.tile[1];
   double const math = 2 * elements * t.tile[2] * k_tiles / (speed.tflops * 1e6 / model::kMultiprocessors * scale);
-  double const store = stores_boxes(g) ? 0 : elements / kElementsPerUs;
+  double const store = us_to_store(g, elements);
   auto const count = static_cast<double>(model::tiles(m, t.tile[0]) * model::tiles(n, t.tile[1]) * x.l);
   // CTAs that share K are a cluster, of which fewer fit.
   auto const at_once = static_cast<double>(device.clusters_of(x.in_cluster) * x.in_cluster);

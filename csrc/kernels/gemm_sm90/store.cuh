@@ -42,15 +42,16 @@ CUTE_DEVICE D scaled(T const& alpha, Sum const& sum) {
 }
 
 // Writes the 64 rows and some columns of a warpgroup's sums, `first` the first of these, to shared memory as the copy engine
-// takes them from there: lines of 128 bytes, swizzled. Elements of two bytes: 64 columns, by stmatrix.
-template <bool along_n, class D, class T, class Accumulators, cute::enable_if_t<sizeof(D) == 2, int> = 0>
-CUTE_DEVICE void to_boxes(T const& alpha, Accumulators const& acc, int first, unsigned char* to) {
+// takes them from there: lines of 128 bytes, swizzled. They are columns `at` and on of the box. Elements of two bytes, by
+// stmatrix.
+template <bool along_n, class D, int columns, class T, class Accumulators, cute::enable_if_t<sizeof(D) == 2, int> = 0>
+CUTE_DEVICE void to_boxes(T const& alpha, Accumulators const& acc, int first, unsigned char* to, int at_column) {
   using namespace cute;
   int const thread = thread_for_now() % 128;
   int const lane = thread % 32;
   int const warp = thread / 32;
   CUTE_UNROLL
-  for (int j = 0; j < 4; ++j) {  // 16 columns at a time: four matrices of 8x8
+  for (int j = 0; j < columns / 16; ++j) {  // four matrices of 8x8
     std::uint32_t piece[4];
     CUTE_UNROLL
     for (int i = 0; i < 4; ++i) {
@@ -58,8 +59,8 @@ CUTE_DEVICE void to_boxes(T const& alpha, Accumulators const& acc, int first, un
       Neighbours<D, 2> const two{{scaled<D>(alpha, acc(at)), scaled<D>(alpha, acc(at + 1))}};
       piece[i] = reinterpret_cast<std::uint32_t const&>(two);
     }
-    int const row = along_n ? 16 * warp + lane / 8 % 2 * 8 + lane % 8 : 16 * j + lane / 16 * 8 + lane % 8;
-    int const vector = along_n ? 2 * j + lane / 16 : 2 * warp + lane / 8 % 2;
+    int const row = along_n ? 16 * warp + lane / 8 % 2 * 8 + lane % 8 : at_column + 16 * j + lane / 16 * 8 + lane % 8;
+    int const vector = along_n ? at_column / 8 + 2 * j + lane / 16 : 2 * warp + lane / 8 % 2;
     auto& vectors = *reinterpret_cast<uint128_t*>(to + row * 128 + (vector ^ (row % 8)) * 16);
     if (along_n) {
       SM90_U32x4_STSM_N::copy(piece[0], piece[1], piece[2], piece[3], vectors);
@@ -69,14 +70,14 @@ CUTE_DEVICE void to_boxes(T const& alpha, Accumulators const& acc, int first, un
   }
 }
 
-// Elements of four bytes: 32 columns, in one box of 64 rows, or, along m, in two of 32 rows.
-template <bool along_n, class D, class T, class Accumulators, cute::enable_if_t<sizeof(D) == 4, int> = 0>
-CUTE_DEVICE void to_boxes(T const& alpha, Accumulators const& acc, int first, unsigned char* to) {
+// Elements of four bytes, in one box of 64 rows, or, along m, in two of 32 rows.
+template <bool along_n, class D, int columns, class T, class Accumulators, cute::enable_if_t<sizeof(D) == 4, int> = 0>
+CUTE_DEVICE void to_boxes(T const& alpha, Accumulators const& acc, int first, unsigned char* to, int at_column) {
   using namespace cute;
   int const thread = thread_for_now() % 128;
   CUTE_UNROLL
-  for (int j = 0; j < 4; ++j) {  // 8 columns at a time
-    int const column = 8 * j + wgmma_column(thread);
+  for (int j = 0; j < columns / 8; ++j) {
+    int const column = at_column + 8 * j + wgmma_column(thread);
     CUTE_UNROLL
     for (int i = 0; i < 2; ++i) {
       int const at = (first / 8 + j) * 4 + 2 * i;
@@ -96,34 +97,175 @@ CUTE_DEVICE void to_boxes(T const& alpha, Accumulators const& acc, int first, un
   }
 }
 
+// Where a warpgroup's next box may be put together: what was there has left shared memory.
+template <class Config>
+CUTE_DEVICE unsigned char* next_box(unsigned char* out, int& boxes, int group) {
+  using namespace cute;
+  if (boxes >= Config::out_boxes) {
+    if (threadIdx.x % 128 == 0) {
+      tma_store_wait<Config::out_boxes - 1>();  // what was here has left shared memory
+    }
+    NamedBarrier::sync(128, group);  // so that all threads may write there
+  }
+  return out + boxes++ % Config::out_boxes * Config::box_bytes;
+}
+
+// Asks for a box to be written. copy_box(from, row, column) asks for a copy; in lines of four-byte elements along m there
+// are two.
+template <class Config, class CopyBox>
+CUTE_DEVICE void send_box(unsigned char* box, bool along_n, int row, int column, int group, CopyBox const& copy_box) {
+  using namespace cute;
+  tma_store_fence();               // what this thread wrote is seen by the copy engine
+  NamedBarrier::sync(128, group);  // and what all threads of the warpgroup wrote
+  if (threadIdx.x % 128 == 0) {
+    copy_box(box, row, column);
+    if (sizeof(typename Config::BoxElement) == 4 && !along_n) copy_box(box + Config::box_bytes / 2, row + 32, column);
+    tma_store_arrive();
+  }
+}
+
 // Writes a warpgroup's sums to D by the copy engine, which leaves out what lies beyond D's ends, some
-// columns at a time. copy_box(from, row, column) asks for a copy.
+// columns at a time.
 template <class Config, bool along_n, class T, class Accumulators, class CopyBox>
 CUTE_DEVICE void store_boxes(T const& alpha, Accumulators const& acc, unsigned char* out, int& boxes, int group,
                              CopyBox const& copy_box) {
-  using namespace cute;
   using D = typename Config::BoxElement;
   constexpr int columns = 128 / static_cast<int>(sizeof(D));
-  bool const asks = threadIdx.x % 128 == 0;
   CUTE_UNROLL
   for (int first = 0; first < Config::BlkN::value; first += columns) {
-    if (boxes >= Config::out_boxes) {
-      if (asks) {
-        tma_store_wait<Config::out_boxes - 1>();  // what was here has left shared memory
-      }
-      NamedBarrier::sync(128, group);  // so that all threads may write there
-    }
-    unsigned char* const to = out + boxes % Config::out_boxes * Config::box_bytes;
-    ++boxes;
-    to_boxes<along_n, D>(alpha, acc, first, to);
+    unsigned char* const box = next_box<Config>(out, boxes, group);
+    to_boxes<along_n, D, columns>(alpha, acc, first, box, 0);
+    send_box<Config>(box, along_n, 0, first, group, copy_box);
+  }
+}
 
-    tma_store_fence();               // what this thread wrote is seen by the copy engine
-    NamedBarrier::sync(128, group);  // and what all threads of the warpgroup wrote
-    if (asks) {
-      copy_box(to, 0, first);
-      if (sizeof(D) == 4 && !along_n) copy_box(to + Config::box_bytes / 2, 32, first);
-      tma_store_arrive();
+// Of the bias of a tile's rows, or of its columns, two numbers for each thread of a warpgroup, as they are in memory.
+template <class T>
+CUTE_DEVICE void ask_for_bias(EpilogueOf<T> const& product, TileOfD const& tile, BiasOf which, std::uint32_t (&bits)[2]) {
+  auto const& e = product.e;
+  bool const of_columns = which == BiasOf::columns;
+  int const thread = thread_for_now() % 128;
+  CUTE_UNROLL
+  for (int i = 0; i < 2; ++i) {
+    int const x = thread + 128 * i;
+    if (x >= (of_columns ? tile.columns : tile.rows)) continue;
+    auto const at = e.m.offset(tile.first_m + (of_columns ? 0 : x), kEpilogueBias) +
+                    e.n.offset(tile.first_n + (of_columns ? x : 0), kEpilogueBias);
+    void const* const data = product.data[kEpilogueBias];
+    bits[i] = bytes_of(e.type[kEpilogueBias]) == 4 ? static_cast<std::uint32_t const*>(data)[at]
+                                                   : static_cast<std::uint16_t const*>(data)[at];
+  }
+}
+
+// A number of a type in kInRegisters.
+CUTE_DEVICE float number_of(DType type, std::uint32_t bits) {
+  float number = 0;
+  numeric::with_type<kInRegisters>(type, [&](auto const& sample) {
+    using S = std::decay_t<decltype(sample)>;
+    cute::conditional_t<sizeof(S) == 4, std::uint32_t, std::uint16_t> const same = bits;
+    number = numeric::convert<float>(reinterpret_cast<S const&>(same));
+  });
+  return number;
+}
+
+// What a thread holds of a warpgroup's 64 rows and some columns: calls visit(i, row, column) for each of its numbers.
+template <int count, class Visit>
+CUTE_DEVICE void for_each_of_thread(int thread, Visit const& visit) {
+  CUTE_UNROLL
+  for (int i = 0; i < count; ++i) {
+    visit(i, wgmma_row(thread) + i / 2 % 2 * 8, wgmma_column(thread) + i / 4 * 8 + i % 2);
+  }
+}
+
+// The whole epilogue, in registers, of sums of a warpgroup's 64 rows and some columns, the first of `tile`.
+template <int count>
+CUTE_DEVICE void finish_in_registers(EpilogueOf<float> const& product, TileOfD const& tile, BiasOf bias,
+                                     float const* bias_of_tile, float (&x)[count]) {
+  auto const& e = product.e;
+  int const thread = thread_for_now() % 128;
+  CUTE_UNROLL
+  for (int i = 0; i < count; ++i) x[i] = e.alpha * x[i];
+  CUTE_NO_UNROLL
+  for (int array : {int(kEpilogueC), int(kEpilogueBias), int(kEpilogueResidual)}) {
+    if (array == kEpilogueResidual) {
+      numeric::activate_all(e.activation, x);
+      if (e.scale != 1.0f) {
+        CUTE_UNROLL
+        for (int i = 0; i < count; ++i) x[i] *= e.scale;
+      }
     }
+    if (array == kEpilogueBias && bias == BiasOf::columns) {
+      for_each_of_thread<count>(thread, [&](int i, int, int column) { x[i] += bias_of_tile[column]; });
+      continue;
+    }
+    if (array == kEpilogueBias && bias == BiasOf::rows) {
+      for_each_of_thread<count>(thread, [&](int i, int row, int) { x[i] += bias_of_tile[row]; });
+      continue;
+    }
+    bool const exists = array == kEpilogueC ? e.reads_c : array == kEpilogueBias ? e.has_bias : e.has_residual;
+    if (!exists) continue;
+    float const times = array == kEpilogueC ? e.beta : 1.0f;
+    auto const stride_m = e.m.stride[array][0];
+    auto const stride_n = e.n.stride[array][0];
+    auto const first = e.m.offset(tile.first_m, array) + e.n.offset(tile.first_n, array);
+    numeric::with_type<kInRegisters>(e.type[array], [&](auto const& sample) {
+      using S = std::decay_t<decltype(sample)>;
+      S const* const from = static_cast<S const*>(product.data[array]) + first;
+      S of[count];
+      for_each_of_thread<count>(thread, [&](int i, int row, int column) {
+        bool const is_there = row < tile.rows && column < tile.columns;
+        of[i] = is_there ? from[row * stride_m + column * stride_n] : S(0.0f);
+      });
+      CUTE_UNROLL
+      for (int i = 0; i < count; ++i) x[i] = numeric::axpby(1.0f, x[i], times, numeric::convert<float>(of[i]));
+    });
+  }
+}
+
+// Writes a warpgroup's sums to D by the copy engine, after the whole epilogue. `step_m`: from the first of its rows to the
+// next 64, where there are more.
+template <class Config, int step_m, class Accumulators, class CopyBox>
+CUTE_DEVICE void finish_boxes(EpilogueOf<float> const& product, Accumulators const& acc, TileOfD const& tile, BiasOf bias,
+                              std::uint32_t const (&bias_bits)[2], float* bias_of_tile, unsigned char* out, int& boxes,
+                              int group, CopyBox const& copy_box) {
+  using namespace cute;
+  using D = typename Config::BoxElement;
+  constexpr int box_columns = 128 / static_cast<int>(sizeof(D));
+  constexpr int columns = 32;  // at a time
+  constexpr int chunks_n = Config::BlkN::value / columns;
+  constexpr int count = columns / 2;  // of a thread
+  constexpr int chunks = decltype(size(acc))::value / count;
+  bool const along_n = product.e.along_n;
+  if (bias == BiasOf::rows || bias == BiasOf::columns) {
+    CUTE_UNROLL
+    for (int i = 0; i < 2; ++i) {
+      bias_of_tile[threadIdx.x % 128 + 128 * i] = number_of(product.e.type[kEpilogueBias], bias_bits[i]);
+    }
+    NamedBarrier::sync(128, group);  // the bias becomes visible to the warpgroup
+  }
+  unsigned char* box = nullptr;
+  CUTE_NO_UNROLL
+  for (int chunk = 0; chunk < chunks; ++chunk) {
+    float x[count];
+    CUTE_UNROLL
+    for (int c = 0; c < chunks; ++c) {
+      if (c != chunk) continue;
+      CUTE_UNROLL
+      for (int i = 0; i < count; ++i) x[i] = acc(c * count + i);
+    }
+    int const first_m = chunk / chunks_n * step_m;
+    int const first_n = chunk % chunks_n * columns;
+    int const in_box = first_n % box_columns;
+    TileOfD const part{tile.first_m + first_m, tile.first_n + first_n, tile.rows - first_m, tile.columns - first_n};
+    finish_in_registers(product, part, bias, bias_of_tile + (bias == BiasOf::rows ? first_m : first_n), x);
+    auto const finished = [&](int i) { return x[i]; };
+    if (in_box == 0) box = next_box<Config>(out, boxes, group);
+    if (along_n) {
+      to_boxes<true, D, columns>(1.0f, finished, 0, box, in_box);
+    } else {
+      to_boxes<false, D, columns>(1.0f, finished, 0, box, in_box);
+    }
+    if (in_box + columns == box_columns) send_box<Config>(box, along_n, first_m, first_n - in_box, group, copy_box);
   }
 }
 
@@ -159,9 +301,12 @@ CUTE_DEVICE void store_lines(EpilogueOf<typename Config::TE> const& product, Til
     auto const& across = e.along_n ? e.m : e.n;
     int const first_line = e.along_n ? tile.first_m : tile.first_n;
     auto const at_x = along(index);
+    auto at_line = across(first_line + own);  // and on along the first mode, of which the tile has elements
     CUTE_NO_UNROLL
     for (int line = own; line < lines; line += step) {
-      product.template finish<Config::own_results>(numeric::convert<T>(*sums), at_x, across(first_line + line));
+      product.template finish<Config::own_results>(numeric::convert<T>(*sums), at_x, at_line);
+      CUTE_UNROLL
+      for (int i = 0; i < 4; ++i) at_line.in[i] += step * across.stride[i][0];
       sums += step * pitch;
     }
     return;
@@ -278,17 +423,29 @@ CUTE_DEVICE bool add_clusters(ClusterOfTile const& own, Neighbours<T, Together>*
   NamedBarrier::sync(Threads, barrier);  // whether this CTA is the last one becomes visible to all threads
   if (!is_last) return false;
 
+  // As many vectors as there is room for, of 2, 4 or 8 clusters, some of which may not exist.
+  int const log2 = own.clusters > 4 ? 3 : own.clusters > 2 ? 2 : 1;
+  int const last_cluster = (1 << log2) - 1;
   CUTE_NO_UNROLL
-  for (int i = thread; i < vectors; i += Threads) {
+  for (int first = thread; first < vectors; first += (Threads * at_a_time) >> log2) {
     Vector of[at_a_time];
     CUTE_UNROLL
-    for (int j = 0; j < at_a_time; ++j) of[j] = of_all[cute::min(j, own.clusters - 1) * vectors + i];
-    CUTE_UNROLL
-    for (int j = 1; j < at_a_time; ++j) {
-      CUTE_UNROLL
-      for (int x = 0; x < Together; ++x) of[0].x[x] = j < own.clusters ? of[0].x[x] + of[j].x[x] : of[0].x[x];
+    for (int i = 0; i < at_a_time; ++i) {
+      int const vector = first + (i >> log2) * Threads;
+      int const cluster = i & last_cluster;
+      if (vector < vectors && cluster < own.clusters) of[i] = of_all[cluster * vectors + vector];
     }
-    sums[i] = of[0];
+    Vector sum;
+    CUTE_UNROLL
+    for (int i = 0; i < at_a_time; ++i) {
+      int const cluster = i & last_cluster;
+      CUTE_UNROLL
+      for (int x = 0; x < Together; ++x) {
+        sum.x[x] = cluster == 0 ? of[i].x[x] : cluster < own.clusters ? sum.x[x] + of[i].x[x] : sum.x[x];
+      }
+      int const vector = first + (i >> log2) * Threads;
+      if (cluster == last_cluster && vector < vectors) sums[vector] = sum;
+    }
   }
   return true;
 }

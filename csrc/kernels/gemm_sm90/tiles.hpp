@@ -36,6 +36,9 @@ struct SumsOfClusters {
   void* sums = nullptr;  // (sums of some lines,cluster,part of a cluster,tile)
 };
 
+// A bias of a tile's rows, or of its columns, is brought to shared memory; any other is read where it is.
+enum class BiasOf : std::uint8_t { none, rows, columns, elements };
+
 // What a further mode of an operand is.
 enum class Outer : std::uint8_t { none, mn0, mn1, k0, k1, l0, l1, l2 };
 
@@ -101,6 +104,7 @@ struct GemmTiles {
   bool is_flat;      // one mode in M, N and K, none in L
   bool has_outer_k;
   bool stores_boxes;  // D is written by the copy engine
+  BiasOf bias;        // what is added to sums that are finished in registers
 
   // What a CTA computes at a time.
   struct Work {
