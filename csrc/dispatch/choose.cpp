@@ -177,6 +177,7 @@ class Chooser {
   static double us_to_add(Traits const& t, Cut const& cut) {
     constexpr double kClusterUs = 1.5;
     constexpr double kElementsPerUs = 7300;
+    constexpr double kClustersUs = 4;  // more than of single CTAs, whose threads have their sums in registers
     constexpr double kClearUs = 1.5;
     constexpr double kLevelUs = 1.5;
     constexpr double kReadUs = 0.5;
@@ -185,7 +186,7 @@ class Chooser {
     double us = cut.in_cluster > 1 ? kClusterUs + t.tile[0] * t.tile[1] / kElementsPerUs : 0;
     auto const bytes = static_cast<double>(t.part_bytes / cut.in_cluster);
     auto left = cut.count / cut.in_cluster;
-    if (left > 1) us += kClearUs;
+    if (left > 1) us += kClearUs + (cut.in_cluster > 1 ? kClustersUs : 0);
     for (; left > 1; left = ceil_div(left, kTogether)) {
       auto const reads = static_cast<double>(ceil_div(std::min(left, kTogether), 4));
       us += kLevelUs + reads * (kReadUs + bytes / kBytesPerUs);

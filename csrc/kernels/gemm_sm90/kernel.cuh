@@ -305,18 +305,26 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
         constexpr int step_m = Config::groups_of_tile * 64;
         if constexpr (Config::finishes) {
           if (finishes) {
-            finish_boxes<Config, step_m>(product_of(), tCrD, tile_from(group_of_tile * 64), tiles.bias, bias,
-                                         reinterpret_cast<float*>(shared.places[group]), shared.out[group], boxes, group, copy_box);
-            continue;
+            auto* const bias_of_tile = reinterpret_cast<float*>(shared.places[group]);
+            if (tiles.bias == BiasOf::rows || tiles.bias == BiasOf::columns) {
+              bring_bias(epilogue, bias, bias_of_tile, group);
+            }
+            if (!is_short(epilogue, tiles.bias)) {
+              finish_boxes<Config, step_m>(product_of(), tCrD, tile_from(group_of_tile * 64), tiles.bias, bias_of_tile,
+                                           shared.out[group], boxes, group, copy_box);
+              continue;
+            }
+            finish_all<blk_n, step_m>(epilogue, tCrD, tiles.bias, bias_of_tile);
           }
         }
+        auto const times = finishes ? typename Config::TE(1) : alpha;
         CUTE_UNROLL
         for (int i = 0; i < mma_m; ++i) {
           auto copy_box_of_rows = [&](void const* from, int row, int column) { copy_box(from, i * step_m + row, column); };
           if (along_n) {
-            store_boxes<Config, true>(alpha, tCrD(_,i,_0{}), shared.out[group], boxes, group, copy_box_of_rows);
+            store_boxes<Config, true>(times, tCrD(_,i,_0{}), shared.out[group], boxes, group, copy_box_of_rows);
           } else {
-            store_boxes<Config, false>(alpha, tCrD(_,i,_0{}), shared.out[group], boxes, group, copy_box_of_rows);
+            store_boxes<Config, false>(times, tCrD(_,i,_0{}), shared.out[group], boxes, group, copy_box_of_rows);
           }
         }
         continue;

@@ -170,7 +170,8 @@ CUTE_DEVICE float number_of(DType type, std::uint32_t bits) {
 
 // What a thread holds of a warpgroup's 64 rows and some columns: calls visit(i, row, column) for each of its numbers.
 template <int count, class Visit>
-CUTE_DEVICE void for_each_of_thread(int thread, Visit const& visit) {
+CUTE_DEVICE void for_each_of_thread(Visit const& visit) {
+  int const thread = thread_for_now() % 128;
   CUTE_UNROLL
   for (int i = 0; i < count; ++i) {
     visit(i, wgmma_row(thread) + i / 2 % 2 * 8, wgmma_column(thread) + i / 4 * 8 + i % 2);
@@ -182,24 +183,29 @@ template <int count>
 CUTE_DEVICE void finish_in_registers(EpilogueOf<float> const& product, TileOfD const& tile, BiasOf bias,
                                      float const* bias_of_tile, float (&x)[count]) {
   auto const& e = product.e;
-  int const thread = thread_for_now() % 128;
   CUTE_UNROLL
   for (int i = 0; i < count; ++i) x[i] = e.alpha * x[i];
+  auto const each = [&](auto const& function) {
+    CUTE_UNROLL
+    for (int i = 0; i < count; ++i) x[i] = function(x[i]);
+  };
   CUTE_NO_UNROLL
-  for (int array : {int(kEpilogueC), int(kEpilogueBias), int(kEpilogueResidual)}) {
+  for (int array = kEpilogueC; array <= kEpilogueResidual; ++array) {
+    if (array == kEpilogueD) continue;
     if (array == kEpilogueResidual) {
-      numeric::activate_all(e.activation, x);
+      numeric::with_short_activation(e.activation, each);
+      if (e.activation == Activation::gelu) each([](float y) { return numeric::activate(Activation::gelu, y); });
       if (e.scale != 1.0f) {
         CUTE_UNROLL
         for (int i = 0; i < count; ++i) x[i] *= e.scale;
       }
     }
     if (array == kEpilogueBias && bias == BiasOf::columns) {
-      for_each_of_thread<count>(thread, [&](int i, int, int column) { x[i] += bias_of_tile[column]; });
+      for_each_of_thread<count>([&](int i, int, int column) { x[i] += bias_of_tile[column]; });
       continue;
     }
     if (array == kEpilogueBias && bias == BiasOf::rows) {
-      for_each_of_thread<count>(thread, [&](int i, int row, int) { x[i] += bias_of_tile[row]; });
+      for_each_of_thread<count>([&](int i, int row, int) { x[i] += bias_of_tile[row]; });
       continue;
     }
     bool const exists = array == kEpilogueC ? e.reads_c : array == kEpilogueBias ? e.has_bias : e.has_residual;
@@ -212,7 +218,7 @@ CUTE_DEVICE void finish_in_registers(EpilogueOf<float> const& product, TileOfD c
       using S = std::decay_t<decltype(sample)>;
       S const* const from = static_cast<S const*>(product.data[array]) + first;
       S of[count];
-      for_each_of_thread<count>(thread, [&](int i, int row, int column) {
+      for_each_of_thread<count>([&](int i, int row, int column) {
         bool const is_there = row < tile.rows && column < tile.columns;
         of[i] = is_there ? from[row * stride_m + column * stride_n] : S(0.0f);
       });
@@ -222,12 +228,53 @@ CUTE_DEVICE void finish_in_registers(EpilogueOf<float> const& product, TileOfD c
   }
 }
 
+// Brings the bias of a tile's rows, or of its columns, to shared memory, for a warpgroup.
+CUTE_DEVICE void bring_bias(Epilogue<float> const& e, std::uint32_t const (&bits)[2], float* bias_of_tile, int group) {
+  CUTE_UNROLL
+  for (int i = 0; i < 2; ++i) {
+    bias_of_tile[threadIdx.x % 128 + 128 * i] = number_of(e.type[kEpilogueBias], bits[i]);
+  }
+  NamedBarrier::sync(128, group);  // the bias becomes visible to the warpgroup
+}
+
+// Is all that is done to sums so short that it is done to all of them in their registers?
+CUTE_DEVICE bool is_short(Epilogue<float> const& e, BiasOf bias) {
+  return !e.reads_c && !e.has_residual && bias != BiasOf::elements && e.activation != Activation::gelu;
+}
+
+// Does it. `columns` are the tile's, `step_m` as below.
+template <int columns, int step_m, class Accumulators>
+CUTE_DEVICE void finish_all(Epilogue<float> const& e, Accumulators& acc, BiasOf bias, float const* bias_of_tile) {
+  constexpr int count = decltype(cute::size(acc))::value;
+  constexpr int of_rows = columns / 2;  // numbers of a thread of each 64 rows
+  int const thread = thread_for_now() % 128;
+  CUTE_UNROLL
+  for (int i = 0; i < count; ++i) acc(i) = e.alpha * acc(i);
+  if (bias == BiasOf::columns) {
+    float const* const own = bias_of_tile + wgmma_column(thread);
+    CUTE_UNROLL
+    for (int i = 0; i < count; ++i) acc(i) += own[i % of_rows / 4 * 8 + i % 2];
+  } else if (bias == BiasOf::rows) {
+    float const* const own = bias_of_tile + wgmma_row(thread);
+    CUTE_UNROLL
+    for (int i = 0; i < count; ++i) acc(i) += own[i / of_rows * step_m + i / 2 % 2 * 8];
+  }
+  numeric::with_short_activation(e.activation, [&](auto const& function) {
+    CUTE_UNROLL
+    for (int i = 0; i < count; ++i) acc(i) = function(acc(i));
+  });
+  if (e.scale != 1.0f) {
+    CUTE_UNROLL
+    for (int i = 0; i < count; ++i) acc(i) *= e.scale;
+  }
+}
+
 // Writes a warpgroup's sums to D by the copy engine, after the whole epilogue. `step_m`: from the first of its rows to the
 // next 64, where there are more.
 template <class Config, int step_m, class Accumulators, class CopyBox>
 CUTE_DEVICE void finish_boxes(EpilogueOf<float> const& product, Accumulators const& acc, TileOfD const& tile, BiasOf bias,
-                              std::uint32_t const (&bias_bits)[2], float* bias_of_tile, unsigned char* out, int& boxes,
-                              int group, CopyBox const& copy_box) {
+                              float const* bias_of_tile, unsigned char* out, int& boxes, int group,
+                              CopyBox const& copy_box) {
   using namespace cute;
   using D = typename Config::BoxElement;
   constexpr int box_columns = 128 / static_cast<int>(sizeof(D));
@@ -236,13 +283,6 @@ CUTE_DEVICE void finish_boxes(EpilogueOf<float> const& product, Accumulators con
   constexpr int count = columns / 2;  // of a thread
   constexpr int chunks = decltype(size(acc))::value / count;
   bool const along_n = product.e.along_n;
-  if (bias == BiasOf::rows || bias == BiasOf::columns) {
-    CUTE_UNROLL
-    for (int i = 0; i < 2; ++i) {
-      bias_of_tile[threadIdx.x % 128 + 128 * i] = number_of(product.e.type[kEpilogueBias], bias_bits[i]);
-    }
-    NamedBarrier::sync(128, group);  // the bias becomes visible to the warpgroup
-  }
   unsigned char* box = nullptr;
   CUTE_NO_UNROLL
   for (int chunk = 0; chunk < chunks; ++chunk) {
@@ -433,7 +473,7 @@ CUTE_DEVICE bool add_clusters(ClusterOfTile const& own, Neighbours<T, Together>*
     for (int i = 0; i < at_a_time; ++i) {
       int const vector = first + (i >> log2) * Threads;
       int const cluster = i & last_cluster;
-      if (vector < vectors && cluster < own.clusters) of[i] = of_all[cluster * vectors + vector];
+      of[i] = of_all[cute::min(cluster, own.clusters - 1) * vectors + cute::min(vector, vectors - 1)];
     }
     Vector sum;
     CUTE_UNROLL
