@@ -79,8 +79,8 @@ CUTE_HOST_DEVICE float fast_inverse_of_1_and_power(float x) {
 #endif
 }
 
-// Calls visit(function) with a function that is the activation, to about 1e-6; with none for Activation::none. One that takes
-// many instructions is a gelu with erf.
+// Calls visit(function) with a function that is the activation, to about 1e-6; with none for Activation::none. One that
+// takes many instructions is a gelu with erf.
 template <class Visit>
 CUTE_HOST_DEVICE void with_short_activation(Activation activation, Visit const& visit) {
   constexpr float log2e = 1.44269504088896340736f;
