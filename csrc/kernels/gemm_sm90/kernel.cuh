@@ -232,7 +232,6 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
       auto const work = tiles(number, in_pair);
       int const in_m = work.m.tile * blk_m;
       int const in_n = work.n.tile * blk_n;
-      bool const finishes = Config::finishes && tiles.stores_boxes && !epilogue.is_plain && !has_parts;
       auto product_of = [&] { return EpilogueOf<typename Config::TE>(epilogue, batch, work.product); };
       auto tile_from = [&](int row) {
         return TileOfD{
@@ -241,7 +240,7 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
             tiles.extent_m - in_m - row, min(tiles.extent_n - in_n, blk_n)};
       };
       std::uint32_t bias[2] = {0, 0};  // asked for before it is needed
-      if (finishes && (tiles.bias == BiasOf::rows || tiles.bias == BiasOf::columns)) {
+      if (Config::finishes && tiles.brings_bias) {
         ask_for_bias(product_of(), tile_from(group_of_tile * 64), tiles.bias, bias);
       }
       if (Config::promotes || k_begin >= k_end) clear(tCrD);
@@ -304,12 +303,12 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
         };
         constexpr int step_m = Config::groups_of_tile * 64;
         if constexpr (Config::finishes) {
-          if (finishes) {
+          if (tiles.finish != Finish::nothing) {
             auto* const bias_of_tile = reinterpret_cast<float*>(shared.places[group]);
-            if (tiles.bias == BiasOf::rows || tiles.bias == BiasOf::columns) {
+            if (tiles.brings_bias) {
               bring_bias(epilogue, bias, bias_of_tile, group);
             }
-            if (!is_short(epilogue, tiles.bias)) {
+            if (tiles.finish == Finish::some) {
               finish_boxes<Config, step_m>(product_of(), tCrD, tile_from(group_of_tile * 64), tiles.bias, bias_of_tile,
                                            shared.out[group], boxes, group, copy_box);
               continue;
@@ -317,7 +316,7 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
             finish_all<blk_n, step_m>(epilogue, tCrD, tiles.bias, bias_of_tile);
           }
         }
-        auto const times = finishes ? typename Config::TE(1) : alpha;
+        auto const times = tiles.finish == Finish::all ? typename Config::TE(1) : alpha;
         CUTE_UNROLL
         for (int i = 0; i < mma_m; ++i) {
           auto copy_box_of_rows = [&](void const* from, int row, int column) { copy_box(from, i * step_m + row, column); };

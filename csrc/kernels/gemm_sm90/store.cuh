@@ -237,12 +237,7 @@ CUTE_DEVICE void bring_bias(Epilogue<float> const& e, std::uint32_t const (&bits
   NamedBarrier::sync(128, group);  // the bias becomes visible to the warpgroup
 }
 
-// Is all that is done to sums so short that it is done to all of them in their registers?
-CUTE_DEVICE bool is_short(Epilogue<float> const& e, BiasOf bias) {
-  return !e.reads_c && !e.has_residual && bias != BiasOf::elements && e.activation != Activation::gelu;
-}
-
-// Does it. `columns` are the tile's, `step_m` as below.
+// What is done to sums, if it is short, to all of a warpgroup where they are. `columns` are the tile's, `step_m` is as below.
 template <int columns, int step_m, class Accumulators>
 CUTE_DEVICE void finish_all(Epilogue<float> const& e, Accumulators& acc, BiasOf bias, float const* bias_of_tile) {
   constexpr int count = decltype(cute::size(acc))::value;
