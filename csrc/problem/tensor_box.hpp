@@ -80,6 +80,12 @@ inline bool may_store_boxes(Geometry const& g, Role role, Modes const& fast, Mod
 // registers.
 inline constexpr DTypeSet kInRegisters = types(DType::f32) | types(DType::f16) | types(DType::bf16);
 
+// Are the elements of a tile of a group so near to one another that 32 bits hold how far?
+inline bool has_short_strides(Modes const& group, Role role) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 22;  // elements: a tile has 256 rows, or columns, at most
+  return group.rank() == 0 || (-kMost < group[0].stride[role] && group[0].stride[role] < kMost);
+}
+
 // May the engine write D, because sums are finished in registers? `along_n`: D's unit stride is in N.
 inline bool finishes_in_boxes(Geometry const& g, bool along_n) {
   if (g.type[Role::d] != type_in_boxes(g.type[Role::a])) return false;
@@ -88,7 +94,9 @@ inline bool finishes_in_boxes(Geometry const& g, bool along_n) {
   // Vectors of C are read and written as such.
   if ((g.is_plain() && g.c_is_d) || g.saturate || g.compute == Compute::i32) return false;
   for (Role const role : {Role::c, Role::bias, Role::residual}) {
-    if (g.has(role) && !contains(kInRegisters, g.type[role])) return false;
+    if (!g.has(role)) continue;
+    if (!contains(kInRegisters, g.type[role]) || !has_short_strides(g.m, role) || !has_short_strides(g.n, role))
+      return false;
   }
   return true;
 }

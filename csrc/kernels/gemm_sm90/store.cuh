@@ -211,19 +211,17 @@ CUTE_DEVICE void finish_in_registers(EpilogueOf<float> const& product, TileOfD c
     bool const exists = array == kEpilogueC ? e.reads_c : array == kEpilogueBias ? e.has_bias : e.has_residual;
     if (!exists) continue;
     float const times = array == kEpilogueC ? e.beta : 1.0f;
-    auto const stride_m = e.m.stride[array][0];
-    auto const stride_n = e.n.stride[array][0];
     auto const first = e.m.offset(tile.first_m, array) + e.n.offset(tile.first_n, array);
+    auto const stride_m = static_cast<int>(e.m.stride[array][0]);
+    auto const stride_n = static_cast<int>(e.n.stride[array][0]);
     numeric::with_type<kInRegisters>(e.type[array], [&](auto const& sample) {
       using S = std::decay_t<decltype(sample)>;
       S const* const from = static_cast<S const*>(product.data[array]) + first;
-      S of[count];
       for_each_of_thread<count>([&](int i, int row, int column) {
         bool const is_there = row < tile.rows && column < tile.columns;
-        of[i] = is_there ? from[row * stride_m + column * stride_n] : S(0.0f);
+        float const y = is_there ? numeric::convert<float>(from[row * stride_m + column * stride_n]) : 0.0f;
+        x[i] = numeric::axpby(1.0f, x[i], times, y);
       });
-      CUTE_UNROLL
-      for (int i = 0; i < count; ++i) x[i] = numeric::axpby(1.0f, x[i], times, numeric::convert<float>(of[i]));
     });
   }
 }
@@ -273,7 +271,7 @@ CUTE_DEVICE void finish_boxes(EpilogueOf<float> const& product, Accumulators con
   using namespace cute;
   using D = typename Config::BoxElement;
   constexpr int box_columns = 128 / static_cast<int>(sizeof(D));
-  constexpr int columns = 32;  // at a time
+  constexpr int columns = 16;  // at a time
   constexpr int chunks_n = Config::BlkN::value / columns;
   constexpr int count = columns / 2;  // of a thread
   constexpr int chunks = decltype(size(acc))::value / count;
