@@ -296,34 +296,29 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
           CUTE_UNROLL
           for (int i = 0; i < 3; ++i) outer[i] = outer_coordinate(tiles.d.mode[i], work.m, work.n, work.l);
         }
-        auto copy_box = [&](void const* from, int row, int column) {
-          int const m = in_m + group_of_tile * 64 + row;
-          int const n = in_n + column;
-          SM90_TMA_STORE_5D::copy(&map_d, from, along_n ? n : m, along_n ? m : n, outer[0], outer[1], outer[2]);
-        };
         constexpr int step_m = Config::groups_of_tile * 64;
         if constexpr (Config::finishes) {
-          if (tiles.finish != Finish::nothing) {
+          if (tiles.finishes) {
             auto* const bias_of_tile = reinterpret_cast<float*>(shared.places[group]);
             if (tiles.brings_bias) {
               bring_bias(epilogue, bias, bias_of_tile, group);
             }
-            if (tiles.finish == Finish::some) {
-              finish_boxes<Config, step_m>(product_of(), tCrD, tile_from(group_of_tile * 64), tiles.bias, bias_of_tile,
-                                           shared.out[group], boxes, group, copy_box);
-              continue;
-            }
-            finish_all<blk_n, step_m>(epilogue, tCrD, tiles.bias, bias_of_tile);
+            finish_all<blk_n, step_m>(product_of(), tCrD, tile_from(group_of_tile * 64), tiles.bias, bias_of_tile);
           }
         }
-        auto const times = tiles.finish == Finish::all ? typename Config::TE(1) : alpha;
+        auto const times = tiles.finishes ? typename Config::TE(1) : alpha;
         CUTE_UNROLL
         for (int i = 0; i < mma_m; ++i) {
-          auto copy_box_of_rows = [&](void const* from, int row, int column) { copy_box(from, i * step_m + row, column); };
+          int const at_m = in_m + group_of_tile * 64 + i * step_m;
+          auto copy_box = [&](void const* from, int row, int column) {
+            int const m = at_m + row;
+            int const n = in_n + column;
+            SM90_TMA_STORE_5D::copy(&map_d, from, along_n ? n : m, along_n ? m : n, outer[0], outer[1], outer[2]);
+          };
           if (along_n) {
-            store_boxes<Config, true>(times, tCrD(_,i,_0{}), shared.out[group], boxes, group, copy_box_of_rows);
+            store_boxes<Config, true>(times, tCrD(_,i,_0{}), shared.out[group], boxes, group, copy_box);
           } else {
-            store_boxes<Config, false>(times, tCrD(_,i,_0{}), shared.out[group], boxes, group, copy_box_of_rows);
+            store_boxes<Config, false>(times, tCrD(_,i,_0{}), shared.out[group], boxes, group, copy_box);
           }
         }
         continue;

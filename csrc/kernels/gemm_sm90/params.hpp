@@ -79,7 +79,13 @@ struct GemmSm90Params {
     boxes[0] = factor(g, Role::a, g.m, Config::along_a, Config::copy_rows_a, tiles.pair_n, tiles.a);
     boxes[1] = factor(g, Role::b, g.n, Config::along_b, Config::copy_rows_b, tiles.pair_m, tiles.b);
     tiles.stores_boxes = finishes_in_boxes(g, epilogue.along_n);
-    if (tiles.stores_boxes && !epilogue.is_plain && cut.count == 1) set_finish(g);
+    tiles.finishes = tiles.stores_boxes && !epilogue.is_plain && cut.count == 1;
+    if (tiles.finishes && g.has_bias) {
+      bool const is_of_columns = is_repeated(g.m, Role::bias);
+      bool const is_of_rows = is_repeated(g.n, Role::bias);
+      tiles.bias = is_of_columns ? BiasOf::columns : is_of_rows ? BiasOf::rows : BiasOf::elements;
+      tiles.brings_bias = tiles.bias != BiasOf::elements;
+    }
     // Other types are for the whole epilogue.
     epilogue.is_plain = epilogue.is_plain && contains(Config::plain_results, g.type[Role::d]);
     boxes[2] = tiles.stores_boxes ? result(g) : boxes[0];
@@ -150,18 +156,6 @@ struct GemmSm90Params {
     } else if (columns > kMany) {
       tiles.pair_n = 2;
     }
-  }
-
-  void set_finish(Geometry const& g) {
-    if (g.has_bias) {
-      bool const is_of_columns = is_repeated(g.m, Role::bias);
-      bool const is_of_rows = is_repeated(g.n, Role::bias);
-      tiles.bias = is_of_columns ? BiasOf::columns : is_of_rows ? BiasOf::rows : BiasOf::elements;
-      tiles.brings_bias = tiles.bias != BiasOf::elements;
-    }
-    bool const is_short =
-        !g.reads_c && !g.has_residual && tiles.bias != BiasOf::elements && g.activation != Activation::gelu;
-    tiles.finish = is_short ? Finish::all : Finish::some;
   }
 
   // Has a tile, along the first mode of a group, one element of an array?

@@ -12,13 +12,15 @@ namespace cute_py::kernels {
 
 using cutlass::arch::NamedBarrier;
 
-// The thread's number, which the compiler does not know to be the same for every tile: what follows from it, it would
-// find before the first one, and keep in memory, for want of registers.
-CUTE_DEVICE int thread_for_now() {
-  int thread = static_cast<int>(threadIdx.x);
-  asm volatile("" : "+r"(thread));
-  return thread;
+// A number that the compiler does not know to be the same as before: what follows from it, it would find early, and keep in
+// memory, for want of registers.
+CUTE_DEVICE int known_for_now(int number) {
+  asm volatile("" : "+r"(number));
+  return number;
 }
+
+// The thread's number, for a tile.
+CUTE_DEVICE int thread_for_now() { return known_for_now(static_cast<int>(threadIdx.x)); }
 
 // The first row, and the first column, of a thread of a warpgroup.
 CUTE_DEVICE int wgmma_row(int thread) { return thread % 128 / 32 * 16 + thread % 32 / 4; }
@@ -42,16 +44,15 @@ CUTE_DEVICE D scaled(T const& alpha, Sum const& sum) {
 }
 
 // Writes the 64 rows and some columns of a warpgroup's sums, `first` the first of these, to shared memory as the copy engine
-// takes them from there: lines of 128 bytes, swizzled. They are columns `at` and on of the box. Elements of two bytes, by
-// stmatrix.
-template <bool along_n, class D, int columns, class T, class Accumulators, cute::enable_if_t<sizeof(D) == 2, int> = 0>
-CUTE_DEVICE void to_boxes(T const& alpha, Accumulators const& acc, int first, unsigned char* to, int at_column) {
+// takes them from there: lines of 128 bytes, swizzled. Elements of two bytes: 64 columns, by stmatrix.
+template <bool along_n, class D, class T, class Accumulators, cute::enable_if_t<sizeof(D) == 2, int> = 0>
+CUTE_DEVICE void to_boxes(T const& alpha, Accumulators const& acc, int first, unsigned char* to) {
   using namespace cute;
   int const thread = thread_for_now() % 128;
   int const lane = thread % 32;
   int const warp = thread / 32;
   CUTE_UNROLL
-  for (int j = 0; j < columns / 16; ++j) {  // four matrices of 8x8
+  for (int j = 0; j < 4; ++j) {  // 16 columns at a time: four matrices of 8x8
     std::uint32_t piece[4];
     CUTE_UNROLL
     for (int i = 0; i < 4; ++i) {
@@ -59,8 +60,8 @@ CUTE_DEVICE void to_boxes(T const& alpha, Accumulators const& acc, int first, un
       Neighbours<D, 2> const two{{scaled<D>(alpha, acc(at)), scaled<D>(alpha, acc(at + 1))}};
       piece[i] = reinterpret_cast<std::uint32_t const&>(two);
     }
-    int const row = along_n ? 16 * warp + lane / 8 % 2 * 8 + lane % 8 : at_column + 16 * j + lane / 16 * 8 + lane % 8;
-    int const vector = along_n ? at_column / 8 + 2 * j + lane / 16 : 2 * warp + lane / 8 % 2;
+    int const row = along_n ? 16 * warp + lane / 8 % 2 * 8 + lane % 8 : 16 * j + lane / 16 * 8 + lane % 8;
+    int const vector = along_n ? 2 * j + lane / 16 : 2 * warp + lane / 8 % 2;
     auto& vectors = *reinterpret_cast<uint128_t*>(to + row * 128 + (vector ^ (row % 8)) * 16);
     if (along_n) {
       SM90_U32x4_STSM_N::copy(piece[0], piece[1], piece[2], piece[3], vectors);
@@ -70,14 +71,14 @@ CUTE_DEVICE void to_boxes(T const& alpha, Accumulators const& acc, int first, un
   }
 }
 
-// Elements of four bytes, in one box of 64 rows, or, along m, in two of 32 rows.
-template <bool along_n, class D, int columns, class T, class Accumulators, cute::enable_if_t<sizeof(D) == 4, int> = 0>
-CUTE_DEVICE void to_boxes(T const& alpha, Accumulators const& acc, int first, unsigned char* to, int at_column) {
+// Elements of four bytes: 32 columns, in one box of 64 rows, or, along m, in two of 32 rows.
+template <bool along_n, class D, class T, class Accumulators, cute::enable_if_t<sizeof(D) == 4, int> = 0>
+CUTE_DEVICE void to_boxes(T const& alpha, Accumulators const& acc, int first, unsigned char* to) {
   using namespace cute;
   int const thread = thread_for_now() % 128;
   CUTE_UNROLL
-  for (int j = 0; j < columns / 8; ++j) {
-    int const column = at_column + 8 * j + wgmma_column(thread);
+  for (int j = 0; j < 4; ++j) {  // 8 columns at a time
+    int const column = 8 * j + wgmma_column(thread);
     CUTE_UNROLL
     for (int i = 0; i < 2; ++i) {
       int const at = (first / 8 + j) * 4 + 2 * i;
@@ -113,13 +114,13 @@ CUTE_DEVICE unsigned char* next_box(unsigned char* out, int& boxes, int group) {
 // Asks for a box to be written. copy_box(from, row, column) asks for a copy; in lines of four-byte elements along m there
 // are two.
 template <class Config, class CopyBox>
-CUTE_DEVICE void send_box(unsigned char* box, bool along_n, int row, int column, int group, CopyBox const& copy_box) {
+CUTE_DEVICE void send_box(unsigned char* box, bool along_n, int column, int group, CopyBox const& copy_box) {
   using namespace cute;
   tma_store_fence();               // what this thread wrote is seen by the copy engine
   NamedBarrier::sync(128, group);  // and what all threads of the warpgroup wrote
   if (threadIdx.x % 128 == 0) {
-    copy_box(box, row, column);
-    if (sizeof(typename Config::BoxElement) == 4 && !along_n) copy_box(box + Config::box_bytes / 2, row + 32, column);
+    copy_box(box, 0, column);
+    if (sizeof(typename Config::BoxElement) == 4 && !along_n) copy_box(box + Config::box_bytes / 2, 32, column);
     tma_store_arrive();
   }
 }
@@ -134,8 +135,8 @@ CUTE_DEVICE void store_boxes(T const& alpha, Accumulators const& acc, unsigned c
   CUTE_UNROLL
   for (int first = 0; first < Config::BlkN::value; first += columns) {
     unsigned char* const box = next_box<Config>(out, boxes, group);
-    to_boxes<along_n, D, columns>(alpha, acc, first, box, 0);
-    send_box<Config>(box, along_n, 0, first, group, copy_box);
+    to_boxes<along_n, D>(alpha, acc, first, box);
+    send_box<Config>(box, along_n, first, group, copy_box);
   }
 }
 
@@ -168,64 +169,6 @@ CUTE_DEVICE float number_of(DType type, std::uint32_t bits) {
   return number;
 }
 
-// What a thread holds of a warpgroup's 64 rows and some columns: calls visit(i, row, column) for each of its numbers.
-template <int count, class Visit>
-CUTE_DEVICE void for_each_of_thread(Visit const& visit) {
-  int const thread = thread_for_now() % 128;
-  CUTE_UNROLL
-  for (int i = 0; i < count; ++i) {
-    visit(i, wgmma_row(thread) + i / 2 % 2 * 8, wgmma_column(thread) + i / 4 * 8 + i % 2);
-  }
-}
-
-// The whole epilogue, in registers, of sums of a warpgroup's 64 rows and some columns, the first of `tile`.
-template <int count>
-CUTE_DEVICE void finish_in_registers(EpilogueOf<float> const& product, TileOfD const& tile, BiasOf bias,
-                                     float const* bias_of_tile, float (&x)[count]) {
-  auto const& e = product.e;
-  CUTE_UNROLL
-  for (int i = 0; i < count; ++i) x[i] = e.alpha * x[i];
-  auto const each = [&](auto const& function) {
-    CUTE_UNROLL
-    for (int i = 0; i < count; ++i) x[i] = function(x[i]);
-  };
-  CUTE_NO_UNROLL
-  for (int array = kEpilogueC; array <= kEpilogueResidual; ++array) {
-    if (array == kEpilogueD) continue;
-    if (array == kEpilogueResidual) {
-      numeric::with_short_activation(e.activation, each);
-      if (e.activation == Activation::gelu) each([](float y) { return numeric::activate(Activation::gelu, y); });
-      if (e.scale != 1.0f) {
-        CUTE_UNROLL
-        for (int i = 0; i < count; ++i) x[i] *= e.scale;
-      }
-    }
-    if (array == kEpilogueBias && bias == BiasOf::columns) {
-      for_each_of_thread<count>([&](int i, int, int column) { x[i] += bias_of_tile[column]; });
-      continue;
-    }
-    if (array == kEpilogueBias && bias == BiasOf::rows) {
-      for_each_of_thread<count>([&](int i, int row, int) { x[i] += bias_of_tile[row]; });
-      continue;
-    }
-    bool const exists = array == kEpilogueC ? e.reads_c : array == kEpilogueBias ? e.has_bias : e.has_residual;
-    if (!exists) continue;
-    float const times = array == kEpilogueC ? e.beta : 1.0f;
-    auto const first = e.m.offset(tile.first_m, array) + e.n.offset(tile.first_n, array);
-    auto const stride_m = static_cast<int>(e.m.stride[array][0]);
-    auto const stride_n = static_cast<int>(e.n.stride[array][0]);
-    numeric::with_type<kInRegisters>(e.type[array], [&](auto const& sample) {
-      using S = std::decay_t<decltype(sample)>;
-      S const* const from = static_cast<S const*>(product.data[array]) + first;
-      for_each_of_thread<count>([&](int i, int row, int column) {
-        bool const is_there = row < tile.rows && column < tile.columns;
-        float const y = is_there ? numeric::convert<float>(from[row * stride_m + column * stride_n]) : 0.0f;
-        x[i] = numeric::axpby(1.0f, x[i], times, y);
-      });
-    });
-  }
-}
-
 // Brings the bias of a tile's rows, or of its columns, to shared memory, for a warpgroup.
 CUTE_DEVICE void bring_bias(Epilogue<float> const& e, std::uint32_t const (&bits)[2], float* bias_of_tile, int group) {
   CUTE_UNROLL
@@ -235,70 +178,80 @@ CUTE_DEVICE void bring_bias(Epilogue<float> const& e, std::uint32_t const (&bits
   NamedBarrier::sync(128, group);  // the bias becomes visible to the warpgroup
 }
 
-// What is done to sums, if it is short, to all of a warpgroup where they are. `columns` are the tile's, `step_m` is as below.
+// The whole epilogue, of all sums of a warpgroup where they are. `tile` begins with the warpgroup's first row, `columns` are its
+// own, and `step_m` goes from these 64 rows to the next, where there are more.
 template <int columns, int step_m, class Accumulators>
-CUTE_DEVICE void finish_all(Epilogue<float> const& e, Accumulators& acc, BiasOf bias, float const* bias_of_tile) {
+CUTE_DEVICE void finish_all(EpilogueOf<float> const& product, Accumulators& acc, TileOfD const& tile, BiasOf bias,
+                            float const* bias_of_tile) {
+  auto const& e = product.e;
   constexpr int count = decltype(cute::size(acc))::value;
   constexpr int of_rows = columns / 2;  // numbers of a thread of each 64 rows
-  int const thread = thread_for_now() % 128;
-  CUTE_UNROLL
-  for (int i = 0; i < count; ++i) acc(i) = e.alpha * acc(i);
-  if (bias == BiasOf::columns) {
-    float const* const own = bias_of_tile + wgmma_column(thread);
-    CUTE_UNROLL
-    for (int i = 0; i < count; ++i) acc(i) += own[i % of_rows / 4 * 8 + i % 2];
-  } else if (bias == BiasOf::rows) {
-    float const* const own = bias_of_tile + wgmma_row(thread);
-    CUTE_UNROLL
-    for (int i = 0; i < count; ++i) acc(i) += own[i / of_rows * step_m + i / 2 % 2 * 8];
-  }
-  numeric::with_short_activation(e.activation, [&](auto const& function) {
-    CUTE_UNROLL
-    for (int i = 0; i < count; ++i) acc(i) = function(acc(i));
-  });
-  if (e.scale != 1.0f) {
-    CUTE_UNROLL
-    for (int i = 0; i < count; ++i) acc(i) *= e.scale;
-  }
-}
+  // From the thread's first row, and from its first column.
+  auto const row_of = [](int i) { return i / of_rows * step_m + i / 2 % 2 * 8; };
+  auto const column_of = [](int i) { return i % of_rows / 4 * 8 + i % 2; };
 
-// Writes a warpgroup's sums to D by the copy engine, after the whole epilogue. `step_m`: from the first of its rows to the
-// next 64, where there are more.
-template <class Config, int step_m, class Accumulators, class CopyBox>
-CUTE_DEVICE void finish_boxes(EpilogueOf<float> const& product, Accumulators const& acc, TileOfD const& tile, BiasOf bias,
-                              float const* bias_of_tile, unsigned char* out, int& boxes, int group,
-                              CopyBox const& copy_box) {
-  using namespace cute;
-  using D = typename Config::BoxElement;
-  constexpr int box_columns = 128 / static_cast<int>(sizeof(D));
-  constexpr int columns = 16;  // at a time
-  constexpr int chunks_n = Config::BlkN::value / columns;
-  constexpr int count = columns / 2;  // of a thread
-  constexpr int chunks = decltype(size(acc))::value / count;
-  bool const along_n = product.e.along_n;
-  unsigned char* box = nullptr;
-  CUTE_NO_UNROLL
-  for (int chunk = 0; chunk < chunks; ++chunk) {
-    float x[count];
+  // 16 columns at a time, if there are any: then the compiler does not work at so many numbers at a time that it lacks
+  // registers.
+  auto const for_each_block = [&](auto const& visit) {
+    constexpr int of_block = 8;
     CUTE_UNROLL
-    for (int c = 0; c < chunks; ++c) {
-      if (c != chunk) continue;
+    for (int first = 0; first < count; first += of_block) {
+      if (column_of(first) >= tile.columns) continue;
       CUTE_UNROLL
-      for (int i = 0; i < count; ++i) x[i] = acc(c * count + i);
+      for (int i = first; i < first + of_block; i += 4) visit(i);
     }
-    int const first_m = chunk / chunks_n * step_m;
-    int const first_n = chunk % chunks_n * columns;
-    int const in_box = first_n % box_columns;
-    TileOfD const part{tile.first_m + first_m, tile.first_n + first_n, tile.rows - first_m, tile.columns - first_n};
-    finish_in_registers(product, part, bias, bias_of_tile + (bias == BiasOf::rows ? first_m : first_n), x);
-    auto const finished = [&](int i) { return x[i]; };
-    if (in_box == 0) box = next_box<Config>(out, boxes, group);
-    if (along_n) {
-      to_boxes<true, D, columns>(1.0f, finished, 0, box, in_box);
-    } else {
-      to_boxes<false, D, columns>(1.0f, finished, 0, box, in_box);
+  };
+  auto const change_each = [&](auto const& function) {
+    for_each_block([&](int first) {
+      CUTE_UNROLL
+      for (int i = first; i < first + 4; ++i) acc(i) = function(acc(i));
+    });
+  };
+
+  change_each([&](float x) { return e.alpha * x; });
+  CUTE_NO_UNROLL
+  for (int array = kEpilogueC; array <= kEpilogueResidual; ++array) {
+    if (array == kEpilogueD) continue;
+    if (array == kEpilogueResidual) {
+      numeric::with_fast_activation(e.activation, change_each);
+      if (e.scale != 1.0f) change_each([&](float x) { return e.scale * x; });
     }
-    if (in_box + columns == box_columns) send_box<Config>(box, along_n, first_m, first_n - in_box, group, copy_box);
+    bool const exists = array == kEpilogueC ? e.reads_c : array == kEpilogueBias ? e.has_bias : e.has_residual;
+    if (!exists) continue;
+    int const thread = thread_for_now();
+    int const first_row = wgmma_row(thread);
+    int const first_column = wgmma_column(thread);
+    if (array == kEpilogueBias && bias == BiasOf::columns) {
+      float const* const own = bias_of_tile + first_column;
+      CUTE_UNROLL
+      for (int i = 0; i < count; ++i) acc(i) += own[column_of(i)];
+      continue;
+    }
+    if (array == kEpilogueBias && bias == BiasOf::rows) {
+      float const* const own = bias_of_tile + first_row;
+      CUTE_UNROLL
+      for (int i = 0; i < count; ++i) acc(i) += own[row_of(i)];
+      continue;
+    }
+    float const times = array == kEpilogueC ? e.beta : 1.0f;
+    auto const stride_m = static_cast<int>(e.m.stride[array][0]);
+    auto const stride_n = static_cast<int>(e.n.stride[array][0]);
+    auto const first = e.m.offset(tile.first_m, array) + e.n.offset(tile.first_n, array) + first_row * stride_m + first_column * stride_n;
+    int const rows = tile.rows - first_row;
+    int const columns_there = tile.columns - first_column;
+    numeric::with_type<kInRegisters>(e.type[array], [&](auto const& sample) {
+      using S = std::decay_t<decltype(sample)>;
+      S const* const from = static_cast<S const*>(product.data[array]) + first;
+      for_each_block([&](int block) {  // two columns, of two rows
+        int const at = row_of(block) * stride_m + column_of(block) * stride_n;
+        CUTE_UNROLL
+        for (int i = block; i < block + 4; ++i) {
+          bool const is_there = row_of(i) < rows && column_of(i) < columns_there;
+          float const y = is_there ? numeric::convert<float>(from[at + i % 2 * stride_n + i / 2 % 2 * 8 * stride_m]) : 0.0f;
+          acc(i) = numeric::axpby(1.0f, acc(i), times, y);
+        }
+      });
+    });
   }
 }
 
@@ -466,7 +419,7 @@ CUTE_DEVICE bool add_clusters(ClusterOfTile const& own, Neighbours<T, Together>*
     for (int i = 0; i < at_a_time; ++i) {
       int const vector = first + (i >> log2) * Threads;
       int const cluster = i & last_cluster;
-      of[i] = of_all[cute::min(cluster, own.clusters - 1) * vectors + cute::min(vector, vectors - 1)];
+      of[i] = of_all[cute::min(cluster, own.clusters - 1) * vectors + (vector < vectors ? vector : first)];
     }
     Vector sum;
     CUTE_UNROLL
@@ -506,7 +459,7 @@ CUTE_DEVICE void store_parts(EpilogueOf<typename Config::TE> const& product, typ
     CUTE_UNROLL
     for (int i = 0; i < at_a_time; ++i) {
       int const vector = first + (i >> log2_parts) * threads;
-      auto* const at = own + cute::min(vector, vectors - 1) * 4;
+      auto* const at = own + (vector < vectors ? vector : first) * 4;
       of[i] = *reinterpret_cast<Vector*>(__cluster_map_shared_rank(at, i & last_part));
     }
     Vector sum;

@@ -36,10 +36,6 @@ struct SumsOfClusters {
   void* sums = nullptr;  // (sums of some lines,cluster,part of a cluster,tile)
 };
 
-// What is done to sums in registers, before they leave in boxes: to all of them where they are, if it is short, or else
-// to some at a time.
-enum class Finish : std::uint8_t { nothing, all, some };
-
 // A bias of a tile's rows, or of its columns, is brought to shared memory; any other is read where it is.
 enum class BiasOf : std::uint8_t { none, rows, columns, elements };
 
@@ -107,8 +103,8 @@ struct GemmTiles {
   int part_tiles;    // of K, in each but the last
   bool is_flat;      // one mode in M, N and K, none in L
   bool has_outer_k;
-  bool stores_boxes;  // D is written by the copy engine
-  Finish finish = Finish::nothing;
+  bool stores_boxes;      // D is written by the copy engine
+  bool finishes = false;  // sums get the whole epilogue before they leave in boxes
   BiasOf bias = BiasOf::none;
   bool brings_bias = false;
 
