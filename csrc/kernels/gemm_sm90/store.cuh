@@ -190,64 +190,64 @@ CUTE_DEVICE void finish_all(EpilogueOf<float> const& product, Accumulators& acc,
   auto const row_of = [](int i) { return i / of_rows * step_m + i / 2 % 2 * 8; };
   auto const column_of = [](int i) { return i % of_rows / 4 * 8 + i % 2; };
 
-  // 16 columns at a time, if there are any: then the compiler does not work at so many numbers at a time that it lacks
-  // registers.
+  // Visits 32 columns at a time, if there are any: of more numbers the compiler would work at so many at a time that it
+  // lacked registers.
+  constexpr int of_block = 16;
   auto const for_each_block = [&](auto const& visit) {
-    constexpr int of_block = 8;
     CUTE_UNROLL
     for (int first = 0; first < count; first += of_block) {
-      if (column_of(first) >= tile.columns) continue;
-      CUTE_UNROLL
-      for (int i = first; i < first + of_block; i += 4) visit(i);
+      if (column_of(first) < tile.columns) visit(first);
     }
   };
-  auto const change_each = [&](auto const& function) {
-    for_each_block([&](int first) {
-      CUTE_UNROLL
-      for (int i = first; i < first + 4; ++i) acc(i) = function(acc(i));
-    });
-  };
 
-  change_each([&](float x) { return e.alpha * x; });
+  bool const adds_early = e.reads_c || bias == BiasOf::elements;
+  float const alpha = adds_early ? 1.0f : e.alpha;
+  if (adds_early) {
+    CUTE_UNROLL
+    for (int i = 0; i < count; ++i) acc(i) = e.alpha * acc(i);
+  }
   CUTE_NO_UNROLL
   for (int array = kEpilogueC; array <= kEpilogueResidual; ++array) {
     if (array == kEpilogueD) continue;
-    if (array == kEpilogueResidual) {
-      numeric::with_fast_activation(e.activation, change_each);
-      if (e.scale != 1.0f) change_each([&](float x) { return e.scale * x; });
-    }
-    bool const exists = array == kEpilogueC ? e.reads_c : array == kEpilogueBias ? e.has_bias : e.has_residual;
-    if (!exists) continue;
     int const thread = thread_for_now();
     int const first_row = wgmma_row(thread);
     int const first_column = wgmma_column(thread);
-    if (array == kEpilogueBias && bias == BiasOf::columns) {
-      float const* const own = bias_of_tile + first_column;
-      CUTE_UNROLL
-      for (int i = 0; i < count; ++i) acc(i) += own[column_of(i)];
-      continue;
+    if (array == kEpilogueResidual) {
+      for_each_block([&](int first) {
+        auto const change_each = [&](auto const& function) {
+          CUTE_UNROLL
+          for (int i = first; i < first + of_block; ++i) acc(i) = function(acc(i));
+        };
+        change_each([&](float x) { return alpha * x; });
+        if (bias == BiasOf::columns) {
+          CUTE_UNROLL
+          for (int i = first; i < first + of_block; ++i) acc(i) += bias_of_tile[first_column + column_of(i)];
+        } else if (bias == BiasOf::rows) {
+          CUTE_UNROLL
+          for (int i = first; i < first + of_block; ++i) acc(i) += bias_of_tile[first_row + row_of(i)];
+        }
+        numeric::with_fast_activation(e.activation, change_each);
+        change_each([&](float x) { return e.scale * x; });
+      });
     }
-    if (array == kEpilogueBias && bias == BiasOf::rows) {
-      float const* const own = bias_of_tile + first_row;
-      CUTE_UNROLL
-      for (int i = 0; i < count; ++i) acc(i) += own[row_of(i)];
-      continue;
-    }
+    bool const is_added = array == kEpilogueC      ? e.reads_c
+                          : array == kEpilogueBias ? bias == BiasOf::elements
+                                                   : e.has_residual;
+    if (!is_added) continue;
     float const times = array == kEpilogueC ? e.beta : 1.0f;
     auto const stride_m = static_cast<int>(e.m.stride[array][0]);
     auto const stride_n = static_cast<int>(e.n.stride[array][0]);
-    auto const first = e.m.offset(tile.first_m, array) + e.n.offset(tile.first_n, array) + first_row * stride_m + first_column * stride_n;
+    auto const at = e.m.offset(tile.first_m, array) + e.n.offset(tile.first_n, array) + first_row * stride_m + first_column * stride_n;
     int const rows = tile.rows - first_row;
     int const columns_there = tile.columns - first_column;
     numeric::with_type<kInRegisters>(e.type[array], [&](auto const& sample) {
       using S = std::decay_t<decltype(sample)>;
-      S const* const from = static_cast<S const*>(product.data[array]) + first;
-      for_each_block([&](int block) {  // two columns, of two rows
-        int const at = row_of(block) * stride_m + column_of(block) * stride_n;
+      S const* const from = static_cast<S const*>(product.data[array]) + at;
+      for_each_block([&](int first) {
         CUTE_UNROLL
-        for (int i = block; i < block + 4; ++i) {
+        for (int i = first; i < first + of_block; ++i) {
           bool const is_there = row_of(i) < rows && column_of(i) < columns_there;
-          float const y = is_there ? numeric::convert<float>(from[at + i % 2 * stride_n + i / 2 % 2 * 8 * stride_m]) : 0.0f;
+          float const y = is_there ? numeric::convert<float>(from[row_of(i) * stride_m + column_of(i) * stride_n]) : 0.0f;
           acc(i) = numeric::axpby(1.0f, acc(i), times, y);
         }
       });
