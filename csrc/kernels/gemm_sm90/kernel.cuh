@@ -226,6 +226,7 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
     int boxes = 0;  // that were written
     auto const alpha = epilogue.alpha;
     bool const along_n = epilogue.along_n;
+    bool const finishes = Config::finishes && tiles.finishes;
     pipe += turn * (k_end - k_begin);
     CUTE_NO_UNROLL
     for (int number = first_work + turn * work_step; number < tiles.count; number += turns * work_step) {
@@ -240,7 +241,7 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
             tiles.extent_m - in_m - row, min(tiles.extent_n - in_n, blk_n)};
       };
       std::uint32_t bias[2] = {0, 0};  // asked for before it is needed
-      if (Config::finishes && tiles.brings_bias) {
+      if (finishes && tiles.brings_bias) {
         ask_for_bias(product_of(), tile_from(group_of_tile * 64), tiles.bias, bias);
       }
       if (Config::promotes || k_begin >= k_end) clear(tCrD);
@@ -298,15 +299,16 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
         }
         constexpr int step_m = Config::groups_of_tile * 64;
         if constexpr (Config::finishes) {
-          if (tiles.finishes) {
+          if (finishes) {
             auto* const bias_of_tile = reinterpret_cast<float*>(shared.places[group]);
             if (tiles.brings_bias) {
               bring_bias(epilogue, bias, bias_of_tile, group);
             }
-            finish_all<blk_n, step_m>(product_of(), tCrD, tile_from(group_of_tile * 64), tiles.bias, bias_of_tile);
+            using Sums = SumsOfThread<blk_n, step_m>;
+            finish_all<Sums>(product_of(), tCrD, tile_from(group_of_tile * 64), tiles.bias, bias_of_tile);
           }
         }
-        auto const times = tiles.finishes ? typename Config::TE(1) : alpha;
+        auto const times = finishes ? typename Config::TE(1) : alpha;
         CUTE_UNROLL
         for (int i = 0; i < mma_m; ++i) {
           int const at_m = in_m + group_of_tile * 64 + i * step_m;

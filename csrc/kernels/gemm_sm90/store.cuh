@@ -178,76 +178,83 @@ CUTE_DEVICE void bring_bias(Epilogue<float> const& e, std::uint32_t const (&bits
   NamedBarrier::sync(128, group);  // the bias becomes visible to the warpgroup
 }
 
-// The whole epilogue, of all sums of a warpgroup where they are. `tile` begins with the warpgroup's first row, `columns` are its
-// own, and `step_m` goes from these 64 rows to the next, where there are more.
-template <int columns, int step_m, class Accumulators>
+// From a thread's first row, and from its first column, to those of its sums, of tiles of so many columns; `step_m` goes from
+// 64 rows to the next, where there are more.
+template <int columns, int step_m>
+struct SumsOfThread {
+  static constexpr int of_rows = columns / 2;  // of each 64 rows
+  CUTE_HOST_DEVICE static constexpr int row(int i) { return i / of_rows * step_m + i / 2 % 2 * 8; }
+  CUTE_HOST_DEVICE static constexpr int column(int i) { return i % of_rows / 4 * 8 + i % 2; }
+};
+
+// The whole epilogue, of all sums of a warpgroup where they are. `tile` begins with the warpgroup's first row.
+template <class Sums, class Accumulators>
 CUTE_DEVICE void finish_all(EpilogueOf<float> const& product, Accumulators& acc, TileOfD const& tile, BiasOf bias,
                             float const* bias_of_tile) {
   auto const& e = product.e;
   constexpr int count = decltype(cute::size(acc))::value;
-  constexpr int of_rows = columns / 2;  // numbers of a thread of each 64 rows
-  // From the thread's first row, and from its first column.
-  auto const row_of = [](int i) { return i / of_rows * step_m + i / 2 % 2 * 8; };
-  auto const column_of = [](int i) { return i % of_rows / 4 * 8 + i % 2; };
-
-  // Visits 32 columns at a time, if there are any: of more numbers the compiler would work at so many at a time that it
-  // lacked registers.
-  constexpr int of_block = 16;
+  auto const change_each = [&](auto const& function) {
+    CUTE_UNROLL
+    for (int i = 0; i < count; ++i) acc(i) = function(acc(i));
+  };
+  // The same, of four at a time and of 16 columns, if there are any: for what takes so many registers that there were not
+  // enough, if the compiler worked at more.
   auto const for_each_block = [&](auto const& visit) {
+    constexpr int of_block = 8;
     CUTE_UNROLL
     for (int first = 0; first < count; first += of_block) {
-      if (column_of(first) < tile.columns) visit(first);
+      if (Sums::column(first) >= tile.columns) continue;
+      CUTE_UNROLL
+      for (int i = first; i < first + of_block; i += 4) visit(i);
     }
   };
 
-  bool const adds_early = e.reads_c || bias == BiasOf::elements;
-  float const alpha = adds_early ? 1.0f : e.alpha;
-  if (adds_early) {
-    CUTE_UNROLL
-    for (int i = 0; i < count; ++i) acc(i) = e.alpha * acc(i);
-  }
+  change_each([&](float x) { return e.alpha * x; });
   CUTE_NO_UNROLL
   for (int array = kEpilogueC; array <= kEpilogueResidual; ++array) {
     if (array == kEpilogueD) continue;
+    if (array == kEpilogueResidual) {
+      numeric::with_short_activation(e.activation, change_each);
+      if (e.activation == Activation::gelu) {
+        for_each_block([&](int first) {
+          CUTE_UNROLL
+          for (int i = first; i < first + 4; ++i) acc(i) = numeric::fast_gelu(acc(i));
+        });
+      }
+      if (e.scale != 1.0f) change_each([&](float x) { return e.scale * x; });
+    }
+    bool const exists = array == kEpilogueC ? e.reads_c : array == kEpilogueBias ? e.has_bias : e.has_residual;
+    if (!exists) continue;
     int const thread = thread_for_now();
     int const first_row = wgmma_row(thread);
     int const first_column = wgmma_column(thread);
-    if (array == kEpilogueResidual) {
-      for_each_block([&](int first) {
-        auto const change_each = [&](auto const& function) {
-          CUTE_UNROLL
-          for (int i = first; i < first + of_block; ++i) acc(i) = function(acc(i));
-        };
-        change_each([&](float x) { return alpha * x; });
-        if (bias == BiasOf::columns) {
-          CUTE_UNROLL
-          for (int i = first; i < first + of_block; ++i) acc(i) += bias_of_tile[first_column + column_of(i)];
-        } else if (bias == BiasOf::rows) {
-          CUTE_UNROLL
-          for (int i = first; i < first + of_block; ++i) acc(i) += bias_of_tile[first_row + row_of(i)];
-        }
-        numeric::with_fast_activation(e.activation, change_each);
-        change_each([&](float x) { return e.scale * x; });
-      });
+    if (array == kEpilogueBias && bias == BiasOf::columns) {
+      float const* const own = bias_of_tile + first_column;
+      CUTE_UNROLL
+      for (int i = 0; i < count; ++i) acc(i) += own[Sums::column(i)];
+      continue;
     }
-    bool const is_added = array == kEpilogueC      ? e.reads_c
-                          : array == kEpilogueBias ? bias == BiasOf::elements
-                                                   : e.has_residual;
-    if (!is_added) continue;
+    if (array == kEpilogueBias && bias == BiasOf::rows) {
+      float const* const own = bias_of_tile + first_row;
+      CUTE_UNROLL
+      for (int i = 0; i < count; ++i) acc(i) += own[Sums::row(i)];
+      continue;
+    }
     float const times = array == kEpilogueC ? e.beta : 1.0f;
     auto const stride_m = static_cast<int>(e.m.stride[array][0]);
     auto const stride_n = static_cast<int>(e.n.stride[array][0]);
-    auto const at = e.m.offset(tile.first_m, array) + e.n.offset(tile.first_n, array) + first_row * stride_m + first_column * stride_n;
+    auto const first = e.m.offset(tile.first_m, array) + e.n.offset(tile.first_n, array) + first_row * stride_m + first_column * stride_n;
     int const rows = tile.rows - first_row;
     int const columns_there = tile.columns - first_column;
     numeric::with_type<kInRegisters>(e.type[array], [&](auto const& sample) {
       using S = std::decay_t<decltype(sample)>;
-      S const* const from = static_cast<S const*>(product.data[array]) + at;
-      for_each_block([&](int first) {
+      S const* const from = static_cast<S const*>(product.data[array]) + first;
+      for_each_block([&](int block) {  // two columns, of two rows
+        int const at = Sums::row(block) * stride_m + Sums::column(block) * stride_n;
         CUTE_UNROLL
-        for (int i = first; i < first + of_block; ++i) {
-          bool const is_there = row_of(i) < rows && column_of(i) < columns_there;
-          float const y = is_there ? numeric::convert<float>(from[row_of(i) * stride_m + column_of(i) * stride_n]) : 0.0f;
+        for (int i = block; i < block + 4; ++i) {
+          bool const is_there = Sums::row(i) < rows && Sums::column(i) < columns_there;
+          float const y = is_there ? numeric::convert<float>(from[at + i % 2 * stride_n + i / 2 % 2 * 8 * stride_m]) : 0.0f;
           acc(i) = numeric::axpby(1.0f, acc(i), times, y);
         }
       });
