@@ -1,4 +1,5 @@
-"""What the assembler made of the GPU kernels: is a register read before it can have been set to zero?
+"""What the assembler made of the GPU kernels: which instructions multiply, what is in memory for want of registers, and is a
+register read before it can have been set to zero?
 
 ptxas 13.0 sets pairs of registers to zero with CS2R. Where one of them is then overwritten under a condition, it may let the next instruction read
 it after the latency of that write, which is shorter. If the condition is false, what was there before is read.
@@ -6,10 +7,13 @@ it after the latency of that write, which is shorter. If the condition is false,
 
 from __future__ import annotations
 
+import importlib.util
+import os
 import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -68,11 +72,51 @@ def test_the_reader_sees_an_early_read() -> None:
     assert list(early_reads(code(8))) == []
 
 
+@pytest.fixture
+def cuobjdump() -> str:
+    """Find CUDA's program that shows machine code: beside nvcc, or in the wheels, with the disassembler that it calls."""
+    places = ["/usr/local/cuda/bin"]
+    if spec := importlib.util.find_spec("nvidia"):
+        places += [str(path) for place in spec.submodule_search_locations or [] for path in Path(place).glob("cu*/bin")]
+    found = shutil.which("cuobjdump", path=os.pathsep.join(places)) or shutil.which("cuobjdump")
+    if not _core.built_with_cuda:
+        pytest.skip("this build has no GPU kernels")
+    if found is None:
+        pytest.skip("there is no cuobjdump; pip install nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm brings it")
+    return found
+
+
+def test_kernels_of_warpgroups_keep_what_they_need_in_registers(cuobjdump: str) -> None:
+    """The stack of a thread holds a few coordinates. Spilled registers would be more."""
+    report = subprocess.run(
+        [cuobjdump, "-res-usage", _core.__file__], check=True, capture_output=True, text=True
+    ).stdout
+    found = re.findall(r"Function (\S*(?:gemm|wgmma|wgmma_tma)_sm90\S*):\s+REG:(\d+) STACK:(\d+)", report)
+    if not found:
+        pytest.skip("this build is for other architectures")
+    assert {int(registers) for _, registers, _ in found} <= {128, 168}
+    assert [name for name, _, stack in found if int(stack) > 160] == []
+
+
+@pytest.mark.parametrize(
+    ("factor", "instruction"),
+    [("half_t", "HGMMA"), ("tfloat32_t", "HGMMA"), ("14float_e4m3_t", "QGMMA"), ("GemmSm90Ia", "IGMMA")],
+)
+def test_kernels_of_warpgroups_multiply_by_their_instruction(factor: str, instruction: str, cuobjdump: str) -> None:
+    report = subprocess.run(
+        [cuobjdump, "-res-usage", _core.__file__], check=True, capture_output=True, text=True
+    ).stdout
+    names = [name for name in re.findall(r"Function (\S*9gemm_sm90\S*):", report) if factor in name]
+    if "gemm_sm90" not in report:
+        pytest.skip("this build is for other architectures")
+    code = subprocess.run(
+        [cuobjdump, "-sass", "-fun", names[0], _core.__file__], check=True, capture_output=True, text=True
+    ).stdout
+    assert f"{instruction}.64x" in code
+
+
 @pytest.mark.gpu
-def test_no_register_is_read_before_it_is_zero() -> None:
-    cuobjdump = shutil.which("cuobjdump", path="/usr/local/cuda/bin") or shutil.which("cuobjdump")
-    if cuobjdump is None:
-        pytest.skip("there is no cuobjdump")
+def test_no_register_is_read_before_it_is_zero(cuobjdump: str) -> None:
     with subprocess.Popen([cuobjdump, "-sass", _core.__file__], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         found = list(early_reads(process.stdout))
