@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 from collections.abc import Callable
-from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["write_whole"]
 
@@ -19,7 +20,7 @@ def write_whole(path: Path, write: Callable[[IO[bytes]], Any]) -> None:
     and can only be read by setting it.
     """
     mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
-    name = path.parent / f".cute-py-{secrets.token_hex(8)}.part"
+    name = path.parent / f".cute-py-{os.urandom(8).hex()}.part"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     handle = os.open(name, flags, 0o666 if mode is None else 0o600)
     try:

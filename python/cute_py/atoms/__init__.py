@@ -20,7 +20,6 @@ Copy_Atom
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -272,6 +271,8 @@ class Catalogue(Mapping[str, Atom], Generic[Atom]):
             return self._atoms[name]
         if name in self.defects:
             raise OperandError(f"atoms: the headers' traits of {name} are malformed: {self.defects[name]}")
+        import difflib  # only errors need it
+
         near = difflib.get_close_matches(str(name), self._atoms, n=5, cutoff=0.5)
         hint = f"; near: {', '.join(near)}" if near else f"; cute_py.atoms.{self._kind} lists all {len(self._atoms)}"
         raise OperandError(f"atoms: there is no {self._kind} atom {name!r}{hint}")

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
-import html
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
-from pathlib import Path
-from typing import Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 
@@ -23,6 +20,9 @@ from cute_py.drawing.picture import Drawable, Picture
 from cute_py.drawing.subjects import picture_of_tv
 from cute_py.errors import OperandError, UnsupportedProblemError
 from cute_py.products.options import Compute
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["Kernel", "Kernels", "kernels"]
 
@@ -215,6 +215,8 @@ class Kernel(Drawable):
         The page needs nothing else, and appears whole or not at all. Raises UnsupportedProblemError of a CPU kernel, and OSError
         where it cannot be written.
         """
+        from pathlib import Path
+
         from cute_py.catalogue.report import kernel_report
 
         page = kernel_report(self).encode()
@@ -293,6 +295,8 @@ class Kernels(Mapping[str, Kernel]):
         return f"<{len(self)} kernel variants of {', '.join(self.families())}; print() lists them>"
 
     def _repr_html_(self) -> str:
+        import html
+
         header, *rows = self._rows()
         lines = ["<tr>" + "".join(f"<th>{cell}</th>" for cell in header) + "</tr>"]
         lines += ["<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows]
@@ -378,6 +382,8 @@ def raise_unknown_kernel(name: str) -> NoReturn:
 
 
 def _unknown(name: str, known: list[str]) -> str:
+    import difflib  # only errors need it
+
     near = difflib.get_close_matches(str(name), known, n=4, cutoff=0.5)
     hint = f"near: {', '.join(near)}" if near else f"there are: {', '.join(kernels().families())} and their variants"
     return f"no kernel is called {name!r}; {hint}"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import html
-import json
 import math
 import operator
 import sys
@@ -166,6 +164,8 @@ class Ladder:
 
     def to_json(self) -> str:
         """Return everything as JSON."""
+        import json
+
         return json.dumps(asdict(self), indent=2)
 
     def to_svg(self) -> str:
@@ -495,6 +495,8 @@ _COLOURS = {False: "#94a3b8", True: "#2563eb"}
 
 
 def _chart(title: str, rungs: tuple[Rung, ...]) -> str:
+    import html
+
     high = max(rung.tflops for rung in rungs)
     low = min([rung.tflops for rung in rungs if rung.us is not None], default=high) / 4
 

@@ -7,7 +7,6 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from html import escape
 
 __all__ = ["COLOURS", "Cell", "Drawable", "Panel", "Picture", "to_html", "to_html_fragment", "to_latex", "to_svg"]
 
@@ -243,6 +242,8 @@ def _xml(text: str) -> str:
     allowed = re.sub(
         "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]", lambda match: ascii(match[0])[1:-1], text
     )
+    from html import escape
+
     return escape(allowed)
 
 

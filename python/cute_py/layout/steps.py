@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +17,8 @@ Step = tuple[str, dict[str, Any]]
 def explain_layout(operation: str, *arguments: Any) -> str:
     """Return the steps of an operation on layouts. `cute_py.explain` says more."""
     if operation not in _OPERATIONS:
+        import difflib  # only errors need it
+
         near = difflib.get_close_matches(operation, _OPERATIONS, n=3, cutoff=0.4)
         raise OperandError(
             f"explain: there are no steps for {operation!r}; {'near: ' + ', '.join(near) if near else 'there are: ' + ', '.join(_OPERATIONS)}"

@@ -6,7 +6,6 @@ and of each what the core is told.
 
 from __future__ import annotations
 
-import difflib
 import operator
 import reprlib
 import string
@@ -564,6 +563,8 @@ def _path(name: str, labels: tuple[str, ...], result: str, shapes: tuple[tuple[i
             subscripts, *shapes, shapes=True, optimize="auto" if optimize is True else optimize
         )
     except KeyError:
+        import difflib  # only errors need it
+
         near = difflib.get_close_matches(optimize, _WAYS, n=3)
         raise OperandError(
             f"{name}: opt_einsum has no way to order pairs called {optimize!r}\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -242,6 +241,8 @@ class Explanation:
         return lines
 
     def _repr_html_(self) -> str:
+        import html
+
         return f"<pre>{html.escape(self.text())}</pre>"
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import string
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, ParamSpec, TypeAlias
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias
 
 import numpy as np
 
@@ -20,6 +18,9 @@ from cute_py.products.contraction import contract
 from cute_py.products.explanation import Candidate, Explanation
 from cute_py.products.product import Product
 from cute_py.products.timing import microseconds
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["Tuning", "forget_tuning", "load_tuning", "save_tuning", "tune"]
 
@@ -146,6 +147,9 @@ _FOUND: dict[tuple[str, str], tuple[Candidate, float]] = {}
 
 def save_tuning(path: str | os.PathLike[str]) -> Path:
     """Write what was tuned or loaded so far to a file, one product after the other, in JSON. Return its path."""
+    import json
+    from pathlib import Path
+
     entries = [
         {
             "device": device,
@@ -170,6 +174,9 @@ def load_tuning(path: str | os.PathLike[str]) -> int:
     What another device was tuned for is kept and not used. A decision that a kernel of this build cannot take is ignored when it
     comes to it. Raises OperandError for a file that is no such file, and OSError for one that cannot be read.
     """
+    import json
+    from pathlib import Path
+
     text = Path(path).read_text(encoding="utf-8")
     try:
         data = json.loads(text)
