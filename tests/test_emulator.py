@@ -66,6 +66,7 @@ SYNCHRONISATION = re.compile(
 )
 PARTS = ROOT / "csrc" / "kernels" / "common" / "parts.cuh"  # its lines are counted from 2000
 SOURCES = [ROOT / "csrc" / "emulator" / f"{name}.cpp" for name in ("cta", "memory", "sm90", "trace", "warp")]
+SOURCES += [ROOT / "csrc" / "problem" / f"{name}.cpp" for name in ("box_rules", "tensor_box")]
 
 
 def with_mutants(source: Path, first: int = 0) -> tuple[str, set[int]]:
@@ -165,6 +166,16 @@ def test_what_a_kernel_must_not_touch_is_an_error(tmp_path: Path) -> None:
         "asynchronous vector": f"{here}reads 16 bytes at A + 8 bytes, whose address is no multiple of 16",
         "asynchronous destination": f"{here}writes 16 bytes at shared memory + 1020 bytes, beyond the 1024 bytes that the CTA has",
         "barrier": "emulator: kernel: 25 of 32 threads left the kernel while the others wait at a barrier",
+        "descriptor": f"{here}multiplies B whose descriptor begins at 128: not at the first of the 8 lines of 128 bytes that its"
+        " swizzle repeats after",
+        "descriptor without a swizzle": f"{here}multiplies A without a swizzle, which no kernel of ours does",
+        "mbarrier": f"{here}makes an mbarrier for 0 threads",
+        "box": "nothing",
+        "box at an odd address": "emulator: a tensor map breaks a rule of the copy engine: address: 0x8 is no multiple of 16",
+        "box of odd rows": "emulator: a tensor map breaks a rule of the copy engine: global stride of mode 1: 9 elements are"
+        " 18 bytes, no multiple of 16; next: pad it to 16 elements",
+        "box beyond its swizzle": "emulator: a tensor map breaks a rule of the copy engine: swizzle span: the box is 256 bytes"
+        " wide, the swizzle spans 128; next: a box of 64 elements",
         "one thread": f"emulator: kernel: thread 5 of block (1,0,0) reads 4 bytes at A + 160 bytes, {elsewhere}",
     }
     assert elsewhere in said["other memory"]

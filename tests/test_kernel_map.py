@@ -93,6 +93,32 @@ def test_every_kernel_has_a_report(kernel: Kernel, tmp_path: Path) -> None:
         assert f">{section}</h2>" in page
 
 
+@pytest.mark.parametrize("kernel", [k for k in VARIANTS if k.copies_boxes], ids=lambda k: k.name)
+def test_boxes_fill_a_tile_and_keep_the_rules(kernel: Kernel, tmp_path: Path) -> None:
+    config = kernel.config
+    for box, tile, major, element in (
+        (config.box_a, kernel.tile[0], kernel.layout[0] == "n", config.type_a),
+        (config.box_b, kernel.tile[1], kernel.layout[1] == "t", config.type_b),
+    ):
+        assert box is not None
+        lines, steps = box
+        assert tile % lines == 0
+        assert steps == kernel.tile[2]
+        extents = (lines, steps) if major else (steps, lines)
+        assert extents[0] * element.bits == 8 * 128  # lines of 128 bytes
+        assert cute_py.tma_check((4096, 4096), (1, 4096), element, extents, swizzle=128)
+        assert f"in boxes of {lines} " in kernel.report(tmp_path / "k.html").read_text()
+
+
+def test_roles_are_those_of_gemm_sm90_alone() -> None:
+    for kernel in VARIANTS:
+        roles = kernel.config.roles
+        assert (roles is not None) == (kernel.kernel == "gemm_sm90")
+        if roles is not None:
+            assert roles.multiplying + roles.copying == kernel.threads
+            assert roles.of_tile == int(kernel.tiled_mma.size)  # type: ignore[union-attr]
+
+
 def test_a_trace_that_would_take_long_is_refused_at_once() -> None:
     kernel = cute_py.kernels()["sgemm_sm80_nt_f32"]
     for spaces in (("A", "B", "C", "shared"), ("C",)):

@@ -66,6 +66,8 @@ def test_more_than_five_modes() -> None:
         {"shape": "4096"},
         {"stride": (1, None)},
         {"box": (True, 1)},
+        {"shape": (2**60, 512)},
+        {"address": "0"},
     ],
 )
 def test_what_is_no_tensor_is_an_error(change: dict[str, object]) -> None:

@@ -8,6 +8,7 @@
 #include "bindings/layout_arguments.hpp"
 #include "catalogue/records.hpp"
 #include "instances/registry.hpp"
+#include "problem/box_rules.hpp"
 
 namespace cute_py::bindings {
 namespace {
@@ -62,6 +63,10 @@ py::object optional_mma(std::optional<TiledMmaRecord> const& r) {
   return d;
 }
 
+py::object optional_box(std::optional<std::array<int, 2>> const& box) {
+  return box ? py::object(py::make_tuple((*box)[0], (*box)[1])) : py::none();
+}
+
 py::object config(std::string const& name) {
   for (Entry const& entry : instances::registry()) {
     if (entry.traits.name != name || entry.describe == nullptr) continue;
@@ -86,6 +91,10 @@ py::object config(std::string const& name) {
     d["tiled_copy_b"] = optional_copy(r.copy_b);
     d["tiled_mma"] = optional_mma(r.mma);
     d["owner_layout_c"] = py::cast(r.owners_c);
+    d["box_a"] = optional_box(r.box_a);
+    d["box_b"] = optional_box(r.box_b);
+    d["roles"] =
+        r.roles ? py::object(py::make_tuple(r.roles->multiplying, r.roles->copying, r.roles->of_tile)) : py::none();
     return d;
   }
   return py::none();
@@ -108,6 +117,16 @@ void register_catalogue(py::module_& module) {
   module.def("mma_atoms", [] { return atoms(&mma_atoms, &mma_dict); });
   module.def("copy_atoms", [] { return atoms(&copy_atoms, &copy_dict); });
   module.def("config", &config, py::arg("name"));
+  module.def(
+      "box_rules",
+      [](std::string element, int bits, std::vector<std::int64_t> extents, std::vector<std::int64_t> strides,
+         std::vector<std::int64_t> box, std::vector<std::int64_t> steps, int swizzle, std::int64_t address) {
+        auto const answer = box_rules::ask({std::move(element), bits, std::move(extents), std::move(strides),
+                                            std::move(box), std::move(steps), swizzle, address});
+        return py::make_tuple(py::tuple(py::cast(answer.broken)), answer.box_bytes);
+      },
+      py::arg("element"), py::arg("bits"), py::arg("extents"), py::arg("strides"), py::arg("box"), py::arg("steps"),
+      py::arg("swizzle"), py::arg("address"));
 }
 
 }  // namespace cute_py::bindings

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <utility>
@@ -58,6 +59,14 @@ struct TiledCopyRecord {
 
 using SmemLayoutRecord = std::variant<layout::Layout, layout::ComposedLayout>;
 
+// The threads of a CTA that multiply, and behind them those of which one asks for boxes. Fewer than multiply may share
+// a tile: then others do so in turn with them.
+struct RolesRecord {
+  int multiplying;
+  int copying;
+  int of_tile;
+};
+
 // Everything about a Config that is a layout.
 struct ConfigRecord {
   std::string cpp_type;        // what C++ calls it
@@ -85,6 +94,13 @@ struct ConfigRecord {
 
   // Of one whose sums change hands, who writes them: (thread,value) -> flat (m,n).
   std::optional<layout::Layout> owners_c;
+
+  // Of one whose operands the copy engine brings: rows, or columns, and steps of k of a box.
+  std::optional<std::array<int, 2>> box_a;
+  std::optional<std::array<int, 2>> box_b;
+
+  // Of one whose warpgroups have tasks of their own.
+  std::optional<RolesRecord> roles;
 };
 
 // An atom whose traits are no layouts, and what is wrong with them.

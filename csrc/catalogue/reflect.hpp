@@ -119,6 +119,16 @@ struct HasOwners : std::false_type {};
 template <class Config>
 struct HasOwners<Config, std::void_t<typename Config::OwnersC>> : std::true_type {};
 
+template <class Config, class = void>
+struct HasBoxes : std::false_type {};
+template <class Config>
+struct HasBoxes<Config, std::void_t<decltype(Config::copy_rows_a)>> : std::true_type {};
+
+template <class Config, class = void>
+struct HasRoles : std::false_type {};
+template <class Config>
+struct HasRoles<Config, std::void_t<decltype(Config::computing_threads)>> : std::true_type {};
+
 template <class Config>
 ConfigRecord reflect_config() {
   using Storage = typename Config::SharedStorage;
@@ -131,6 +141,9 @@ ConfigRecord reflect_config() {
                  lift(typename Config::SmemLayoutB{}),
                  0,
                  offsetof(Storage, b),
+                 std::nullopt,
+                 std::nullopt,
+                 std::nullopt,
                  std::nullopt,
                  std::nullopt,
                  std::nullopt,
@@ -152,6 +165,14 @@ ConfigRecord reflect_config() {
     r.copy_b = reflect(typename Config::TiledCopyB{});
   }
   if constexpr (HasTiledMma<Config>::value) r.mma = reflect(typename Config::TiledMma{});
+  if constexpr (HasBoxes<Config>::value) {
+    constexpr int steps = cute::size<2>(typename Config::CtaTiler{});
+    r.box_a = {{Config::copy_rows_a, steps}};
+    r.box_b = {{Config::copy_rows_b, steps}};
+  }
+  if constexpr (HasRoles<Config>::value) {
+    r.roles = {Config::computing_threads, Config::threads - Config::computing_threads, Config::threads_of_tile};
+  }
   if constexpr (HasOwners<Config>::value) r.owners_c = lift(typename Config::OwnersC{});
   return r;
 }

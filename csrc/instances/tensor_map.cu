@@ -66,7 +66,9 @@ TensorMap encode(TensorBox const& box, void* data) {
                               ones, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of(box.swizzle_bytes),
                               CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (error != CUDA_SUCCESS) {
-    throw CudaError("the driver takes no such tensor map: error " + std::to_string(static_cast<int>(error)));
+    auto const broken = broken_rules(box, data);
+    throw CudaError("the driver takes no such tensor map: error " + std::to_string(static_cast<int>(error)) +
+                    (broken.empty() ? "" : ", " + broken.front()));
   }
   TensorMap map;
   std::memcpy(&map, &made, sizeof(map));

@@ -2,16 +2,19 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
+#include <vector>
 
+#include "problem/box_rules.hpp"
 #include "problem/geometry.hpp"
 
 // What the tensor copy engine of SM90 is told of an array, as plain data.
 namespace cute_py {
 
-inline constexpr int kBoxModes = 5;
+inline constexpr int kBoxModes = box_rules::kMostModes;
 
 // What its addresses and strides are multiples of, in bytes.
-inline constexpr int kBoxAlignment = 16;
+inline constexpr int kBoxAlignment = box_rules::kAlignment;
 
 // An array of up to five modes, the first of stride 1, and the box of it that one copy moves. In shared memory a box is
 // dense, its first mode first, its 16-byte pieces swizzled within spans of `swizzle_bytes`.
@@ -33,6 +36,9 @@ struct TensorBox {
   }
 };
 
+// The rules of the engine that a box of an array at `data` breaks.
+std::vector<std::string> broken_rules(TensorBox const& box, void const* data);
+
 // The same with an address, as the engine reads it: opaque, and a parameter of a kernel.
 struct alignas(128) TensorMap {
   unsigned char bytes[128];
@@ -42,12 +48,11 @@ struct alignas(128) TensorMap {
 // and of the first of `other`; of up to three modes that are left it has one, and where a stride is 0, there is nothing
 // to follow.
 inline bool lies_in_boxes(Geometry const& g, Role role, Modes const& fast, Modes const& other) {
-  constexpr std::int64_t kMostStride = std::int64_t{1} << 40;  // bytes
   if (!g.is_aligned(role, kBoxAlignment)) return false;
   int const element = bytes_of(g.type[role]);
   auto const can_follow = [&](Mode const& mode) {
     auto const bytes = mode.stride[role] * element;
-    return bytes > 0 && bytes % kBoxAlignment == 0 && bytes < kMostStride;
+    return bytes > 0 && box_rules::is_aligned(bytes) && box_rules::is_in_reach(bytes);
   };
   if (fast.rank() > 0 && fast[0].extent != 1 && fast[0].stride[role] != 1) return false;
   if (other.rank() > 0 && other[0].extent != 1 && !can_follow(other[0])) return false;

@@ -16,7 +16,7 @@ from cute_py._core import Plan, __version__
 from cute_py._explain import explain
 from cute_py.atoms import tiled as _tiled
 from cute_py.atoms.tiled import *  # noqa: F403
-from cute_py.catalogue.config import KernelConfig, Load, Loads, Owner
+from cute_py.catalogue.config import KernelConfig, Load, Loads, Owner, Roles
 from cute_py.catalogue.kernels import Kernel, Kernels, kernels
 from cute_py.catalogue.ladder import Ladder, Rung, ladder
 from cute_py.catalogue.trace import Trace
@@ -63,6 +63,7 @@ __all__ = [
     "Owner",
     "Plan",
     "Product",
+    "Roles",
     "Rung",
     "SwizzleChoice",
     "TmaReport",

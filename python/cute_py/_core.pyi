@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, final
 
 __version__: str
@@ -17,6 +17,16 @@ def num_threads() -> int: ...
 def set_num_threads(threads: int) -> None: ...
 def entries() -> list[dict[str, Any]]: ...
 def registers(name: str) -> int | None: ...
+def box_rules(
+    element: str,
+    bits: int,
+    extents: Sequence[int],
+    strides: Sequence[int],
+    box: Sequence[int],
+    steps: Sequence[int],
+    swizzle: int,
+    address: int,
+) -> tuple[tuple[str, ...], int]: ...
 
 @final
 class Product:

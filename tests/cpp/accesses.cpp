@@ -1,9 +1,11 @@
-// Kernels that touch what they should not, one for each line of the output: its name and what the emulator says.
+// Kernels that touch what they should not, and what breaks a rule of the hardware, one for each line of the output: its
+// name and what the emulator says.
 #include <cstdint>
 #include <cstdio>
 #include <vector>
 
 #include "emulator/cta.hpp"
+#include "emulator/sm90.hpp"
 
 namespace {
 
@@ -73,6 +75,26 @@ void run(char const* name, void (*body)(void const*), int threads = 1) {
   }
 }
 
+// One product of which only the descriptors are looked at.
+void multiply(std::uint64_t descriptor_of_a, std::uint64_t descriptor_of_b) {
+  static constexpr emulator::WarpgroupMma mma{64, 8, 16, 4, nullptr, nullptr, false};
+  emulator::warpgroup_multiply(mma, {descriptor_of_a, true, 2}, {descriptor_of_b, true, 2}, nullptr, false);
+}
+
+void make_map(char const* name, std::intptr_t address, std::int64_t stride, int length) {
+  TensorBox box;
+  box.rank = 2;
+  box.extent[0] = box.extent[1] = 1024;
+  box.stride[1] = stride;
+  box.box[0] = length;
+  try {
+    emulator::map_of(box, reinterpret_cast<void*>(address));
+    std::printf("%s: nothing\n", name);
+  } catch (emulator::KernelError const& error) {
+    std::printf("%s: %s\n", name, error.what());
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -110,4 +132,12 @@ int main() {
         if (emulator::thread_index().x == 5 && emulator::block_index().x == 1) read<float>(of(x).a + 40);
       },
       32);
+  constexpr std::uint64_t swizzled = std::uint64_t{1} << 62;  // in 128 bytes
+  run("descriptor", [](void const*) { multiply(swizzled, swizzled | 128 / 16); });
+  run("descriptor without a swizzle", [](void const*) { multiply(0, swizzled); });
+  run("mbarrier", [](void const*) { emulator::mbarrier_init(shared(0), 0); });
+  make_map("box", 0, 1024, 64);
+  make_map("box at an odd address", 8, 1024, 64);
+  make_map("box of odd rows", 0, 9, 64);
+  make_map("box beyond its swizzle", 0, 1024, 128);
 }

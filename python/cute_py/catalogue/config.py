@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ from cute_py.atoms import CopyAtom, CopyTraits, MMAAtom, ValueType
 from cute_py.atoms.tiled import TiledCopy, TiledMMA
 from cute_py.layout.tensor import Tensor, make_tensor
 
-__all__ = ["KernelConfig", "Load", "Loads", "Owner"]
+__all__ = ["KernelConfig", "Load", "Loads", "Owner", "Roles"]
 
 WARP = 32
 
@@ -72,6 +72,24 @@ class Loads:
     stage: int
 
 
+class Roles(NamedTuple):
+    """The tasks of the threads of a CTA.
+
+    Attributes
+    ----------
+    multiplying
+        Threads, the first ones, that multiply and write C.
+    copying
+        Threads behind them, of which one asks the copy engine for boxes.
+    of_tile
+        Threads that share a tile. If fewer than multiply, warpgroups alternate: one multiplies while the other writes.
+    """
+
+    multiplying: int
+    copying: int
+    of_tile: int
+
+
 @dataclass(frozen=True)
 class KernelConfig:
     """Every layout of a kernel, lifted from the types that it was compiled from.
@@ -95,6 +113,11 @@ class KernelConfig:
         Of a kernel that partitions by these; else None.
     owner_layout_c
         (thread,value) -> index in the tile of C, of a kernel whose threads add up what others have multiplied; else None.
+    box_a, box_b
+        Rows and steps of k, and columns and steps of k, of a box that the copy engine brings; else None. Two CTAs that share a
+        tile ask for half of each.
+    roles
+        Who does what, of a kernel whose warpgroups have tasks of their own; else None.
     """
 
     cpp_type: str
@@ -113,6 +136,9 @@ class KernelConfig:
     tiled_copy_b: TiledCopy | None
     tiled_mma: TiledMMA | None
     owner_layout_c: Layout | None
+    box_a: tuple[int, int] | None
+    box_b: tuple[int, int] | None
+    roles: Roles | None
 
     @classmethod
     def of(cls, name: str) -> KernelConfig | None:
@@ -122,7 +148,8 @@ class KernelConfig:
             return None
         types = {key: ValueType(*record[key]) for key in ("type_a", "type_b", "type_c")}
         copies = {key: _tiled_copy(record[key]) for key in ("tiled_copy_a", "tiled_copy_b")}
-        return cls(**{**record, **types, **copies, "tiled_mma": _tiled_mma(record["tiled_mma"])})
+        roles = None if record["roles"] is None else Roles(*record["roles"])
+        return cls(**{**record, **types, **copies, "tiled_mma": _tiled_mma(record["tiled_mma"]), "roles": roles})
 
     @property
     def tile_mn(self) -> tuple[int, int]:

@@ -65,6 +65,7 @@ def _facts(kernel: Kernel) -> str:
         ("threads", str(kernel.threads)),
         ("stages", str(kernel.stages)),
         ("shared memory", f"{kernel.shared_bytes} bytes"),
+        *_roles(kernel),
         ("registers of a thread", str(kernel.registers or "not known without a GPU")),
         (
             "takes",
@@ -72,6 +73,17 @@ def _facts(kernel: Kernel) -> str:
         ),
     ]
     return _table(rows)
+
+
+def _roles(kernel: Kernel) -> list[tuple[str, str]]:
+    roles = kernel.config.roles
+    if roles is None:
+        return []
+    how = "share a tile" if roles.of_tile == roles.multiplying else "alternate: one multiplies while the other writes"
+    return [
+        ("warpgroups", f"threads 0 to {roles.multiplying - 1} multiply and {how}"),
+        ("", f"of {roles.copying} more threads one asks for boxes, up to {kernel.stages} tiles ahead"),
+    ]
 
 
 def _tiles(kernel: Kernel) -> str:
@@ -118,16 +130,24 @@ def _shared_memory(kernel: Kernel) -> str:
 
 def _copies(kernel: Kernel) -> str:
     parts = []
-    for operand, copy, threads in (
-        ("A", kernel.tiled_copy_a, kernel.config.thread_layout_a),
-        ("B", kernel.tiled_copy_b, kernel.config.thread_layout_b),
+    config = kernel.config
+    for operand, copy, threads, box, element in (
+        ("A", kernel.tiled_copy_a, config.thread_layout_a, config.box_a, config.type_a),
+        ("B", kernel.tiled_copy_b, config.thread_layout_b, config.box_b, config.type_b),
     ):
         if copy is not None:
             parts += [_pre(f"{operand}: {copy}"), to_html_fragment(copy._picture())]
         elif threads is not None:
             parts += [_pre(f"{operand}: threads {threads}"), to_html_fragment(_thread_picture(operand, threads))]
-        elif kernel.copies_boxes:
-            parts.append(_pre(f"{operand}: by the copy engine, in boxes of 128 bytes along the unit stride, swizzled"))
+        elif box is not None:
+            lines, steps = box
+            rows = "rows" if operand == "A" else "columns"
+            size = f"{lines * steps * element.bits // 8} bytes"
+            parts.append(
+                _pre(
+                    f"{operand}: by the copy engine, in boxes of {lines} {rows} and {steps} steps of k, {size}, swizzled in 128"
+                )
+            )
         else:
             parts.append(_pre(f"{operand}: by all threads, in vectors where the operand lies so"))
     return "".join(parts)

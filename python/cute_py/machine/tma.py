@@ -15,19 +15,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from cute_py import _core
 from cute_py.atoms import value_type
 from cute_py.errors import OperandError
 
 __all__ = ["TmaReport", "tma_check"]
 
-MAX_RANK = 5
-MAX_EXTENT = 2**32
-MAX_STRIDE_BYTES = 2**40
-MAX_BOX = 256
-MAX_ELEMENT_STRIDE = 8
-ALIGNMENT = 16  # bytes
 SWIZZLES = (0, 32, 64, 128)  # bytes
-SHARED_BYTES = 227 * 1024
+_END = 2**59  # of what is counted: 8 times as many still have 63 bits
 
 
 @dataclass(frozen=True)
@@ -90,61 +85,21 @@ def tma_check(
         )
     if swizzle not in SWIZZLES:
         raise OperandError(f"tma_check: swizzle must be one of {', '.join(map(str, SWIZZLES))} bytes, not {swizzle!r}")
-    broken: list[str] = []
-
-    def rule(holds: bool, text: str) -> None:
-        if not holds:
-            broken.append(text)
-
-    rule(
-        element.bits in (8, 16, 32, 64),
-        f"element type: {element} has {element.bits} bits; the engine moves 8, 16, 32 or 64",
+    broken, box_bytes = _core.box_rules(
+        str(element), element.bits, extents, strides, tile, steps, swizzle, _address(address)
     )
-    rule(1 <= len(extents) <= MAX_RANK, f"rank: {len(extents)} modes; 1 to {MAX_RANK} are possible; next: merge modes")
-    rule(address % ALIGNMENT == 0, f"address: {address:#x} is no multiple of {ALIGNMENT}")
-    size = element.bits // 8 or 1
-    for mode, (extent, step, length, skip) in enumerate(zip(extents, strides, tile, steps, strict=True)):
-        rule(1 <= extent <= MAX_EXTENT, f"extent of mode {mode}: {extent} is not in 1 to {MAX_EXTENT}")
-        if mode == 0:
-            rule(
-                step == 1,
-                f"global stride of mode 0: {step}, it is 1 by definition; next: put the contiguous mode first",
-            )
-        else:
-            moved = step * size
-            up = -(-moved // ALIGNMENT) * ALIGNMENT // size
-            hint = f"; next: pad it to {up} elements" if step > 0 else ""
-            rule(
-                moved % ALIGNMENT == 0,
-                f"global stride of mode {mode}: {step} elements are {moved} bytes, no multiple of {ALIGNMENT}{hint}",
-            )
-            rule(
-                0 <= moved < MAX_STRIDE_BYTES, f"global stride of mode {mode}: {moved} bytes are not in 0 to 2**40 - 1"
-            )
-        rule(
-            1 <= length <= MAX_BOX, f"box extent of mode {mode}: {length} is not in 1 to {MAX_BOX}; next: several boxes"
-        )
-        rule(
-            1 <= skip <= MAX_ELEMENT_STRIDE,
-            f"element stride of mode {mode}: {skip} is not in 1 to {MAX_ELEMENT_STRIDE}",
-        )
-    inner = tile[0] * size if tile else 0
-    rule(inner % ALIGNMENT == 0, f"box extent of mode 0: {inner} bytes are no multiple of {ALIGNMENT}")
-    if swizzle:
-        rule(
-            inner <= swizzle,
-            f"swizzle span: the box is {inner} bytes wide, the swizzle spans {swizzle}; next: a box of "
-            f"{swizzle // size} elements",
-        )
-    box_bytes = size
-    for length, skip in zip(tile, steps, strict=True):
-        box_bytes *= -(-length // skip) if skip > 0 else length
-    rule(box_bytes <= SHARED_BYTES, f"box: its {box_bytes} bytes do not fit the {SHARED_BYTES} bytes of shared memory")
-    return TmaReport(tuple(broken), box_bytes)
+    return TmaReport(broken, box_bytes)
+
+
+def _address(value: Any) -> int:
+    (address,) = _integers("address", value)
+    return address
 
 
 def _integers(name: str, value: Any) -> tuple[int, ...]:
     items = tuple(value) if isinstance(value, (tuple, list)) else (value,)
     if any(not isinstance(i, int) or isinstance(i, bool) for i in items):
         raise OperandError(f"tma_check: {name} must be an integer or a flat tuple of integers, not {value!r}")
+    if any(not -_END < i < _END for i in items):
+        raise OperandError(f"tma_check: {name} is beyond 2**59: {value!r}")
     return items
