@@ -94,13 +94,13 @@ def test_kernels_of_warpgroups_keep_what_they_need_in_registers(cuobjdump: str) 
     found = re.findall(r"Function (\S*(?:gemm|wgmma|wgmma_tma)_sm90\S*):\s+REG:(\d+) STACK:(\d+)", report)
     if not found:
         pytest.skip("this build is for other architectures")
-    assert {int(registers) for _, registers, _ in found} <= {128, 168}
+    assert max(int(registers) for _, registers, _ in found) <= 168  # of 384 threads
     assert [name for name, _, stack in found if int(stack) > 160] == []
 
 
 @pytest.mark.parametrize(
     ("factor", "instruction"),
-    [("half_t", "HGMMA"), ("tfloat32_t", "HGMMA"), ("14float_e4m3_t", "QGMMA"), ("GemmSm90Ia", "IGMMA")],
+    [("half_t", "HGMMA"), ("tfloat32_t", "HGMMA"), ("float_e4m3_t", "QGMMA"), ("GemmSm90Ia", "IGMMA")],
 )
 def test_kernels_of_warpgroups_multiply_by_their_instruction(factor: str, instruction: str, cuobjdump: str) -> None:
     report = subprocess.run(
