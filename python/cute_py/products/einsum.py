@@ -28,7 +28,7 @@ from cute_py.products.types import type_name
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["Einsum", "EinsumExplanation", "EinsumPlan", "einsum"]
+__all__ = ["Einsum", "EinsumExplanation", "EinsumPlan", "einsum", "indices_as_text", "steps_by_labels"]
 
 Path = tuple[tuple[int, ...], ...]
 
@@ -59,7 +59,7 @@ class _Pairs:
         if not options.keys() <= EinsumOptions.__annotations__.keys():
             unknown = min(options.keys() - EinsumOptions.__annotations__.keys())
             raise TypeError(f"einsum() got an unexpected keyword argument {unknown!r}")
-        subscripts, given = _arguments(operands)
+        subscripts, given = indices_as_text(operands)
         self.arrays = with_numbers("einsum", given)
         shapes = tuple([getattr(array, "shape", None) for array in self.arrays])
         if not all(isinstance(shape, tuple) for shape in shapes):
@@ -400,7 +400,7 @@ def _without_the_one(error: CuteError) -> CuteError:
 # ---- Arguments
 
 
-def _arguments(operands: tuple[Any, ...]) -> tuple[str, Sequence[Any]]:
+def indices_as_text(operands: tuple[Any, ...]) -> tuple[str, Sequence[Any]]:
     if not operands:
         raise OperandError("einsum takes subscripts and arrays, got nothing\n  next: einsum('ij,jk->ik', A, B)")
     if isinstance(operands[0], str):
@@ -463,9 +463,38 @@ def _steps(
 
     Raises OperandError for operands that do not fit one another.
     """
-    types = tuple([type_text(dtype) for dtype in dtypes])
     labels, result = _subscripts.parse("einsum", subscripts, tuple([len(shape) for shape in shapes]))
-    name = f"einsum({subscripts!r})"
+    return _steps_of(f"einsum({subscripts!r})", labels, result, shapes, dtypes, optimize)
+
+
+@lru_cache(maxsize=1024)
+def steps_by_labels(
+    labels: tuple[str, ...], result: str, shapes: tuple[tuple[int, ...], ...], dtypes: tuple[Any, ...], optimize: Any
+) -> tuple[str | None, tuple[tuple[int, int | None, str, str, str, bool], ...]]:
+    """Return what an einsum with these indices is made of, for those who compute the pairs themselves.
+
+    First float16 or bfloat16, if all operands are of that type. Then of each pair the numbers of its operands, counted on over
+    the results, the indices of these and of the result, and whether it is of float16 or bfloat16 alone.
+    """
+    text = ",".join(labels) + "->" + result
+    half, steps = _steps_of(f"einsum({text!r})", labels, result, shapes, dtypes, optimize)
+    pairs = []
+    for step in steps:
+        of, _, kept = step.labels.partition("->")
+        of_first, _, of_second = of.partition(",")
+        pairs.append((step.first, step.second, of_first, of_second, kept, step.is_of_halves))
+    return half, tuple(pairs)
+
+
+def _steps_of(
+    name: str,
+    labels: tuple[str, ...],
+    result: str,
+    shapes: tuple[tuple[int, ...], ...],
+    dtypes: tuple[Any, ...],
+    optimize: Any,
+) -> tuple[str | None, tuple[_Step, ...]]:
+    types = tuple([type_text(dtype) for dtype in dtypes])
     if len(shapes) <= 2:
         path: Path = (tuple(range(len(shapes))),)
     else:
