@@ -40,6 +40,7 @@ from cute_py.products.gemm import gemm
 from cute_py.products.permutation import permute
 from cute_py.products.product import Product
 from cute_py.products.tuning import Tuning, forget_tuning, load_tuning, save_tuning, tune
+from cute_py.products.views import matrix_transpose, transpose
 
 __all__ = [
     "BankConflicts",
@@ -86,11 +87,13 @@ __all__ = [
     "ladder",
     "layout",
     "load_tuning",
+    "matrix_transpose",
     "permute",
     "register_threadpoolctl",
     "save_tuning",
     "set_num_threads",
     "tma_check",
+    "transpose",
     "tune",
 ]
 __all__ += layout.__all__

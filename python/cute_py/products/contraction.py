@@ -21,7 +21,7 @@ from cute_py.products.product import product
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["contract", "gett", "inner", "matmul", "outer", "tensordot"]
+__all__ = ["contract", "gett", "inner", "matmul", "outer", "tensordot", "vecdot"]
 
 Labels = tuple[str, str, str]
 
@@ -298,6 +298,34 @@ def outer(
     >>> cute_py.outer(np.ones((2, 3), np.float32), np.ones(4, np.float32)).shape
     (2, 3, 4)
     """
+
+
+def vecdot(A: Array, B: Array, *, axis: int = -1, out: Array | None = None, **options: Unpack[Options]) -> Any:
+    """Return the sums of conj(`A`) times `B` along an axis: many dot products, as `numpy.vecdot`.
+
+    Parameters
+    ----------
+    A, B
+        Arrays; other modes than the axis are matched from the last one on, and an extent of 1 is repeated.
+    axis
+        Counted from the end of both: -1 is the last.
+    out, options
+        As of `contract`.
+
+    >>> import cute_py, numpy as np
+    >>> cute_py.vecdot(np.ones((4, 3), np.float32), np.ones(3, np.float32))
+    array([3., 3., 3., 3.], dtype=float32)
+    """
+    least = min(len(shape_of("vecdot", "A", A)), len(shape_of("vecdot", "B", B)))
+    try:
+        behind = -1 - operator.index(axis)
+    except TypeError:
+        behind = -1
+    if not 0 <= behind < least:
+        raise _refusal(f"vecdot: axis is a number from -{least} to -1, got {axis!r}", A, B, "count from the end")
+    letters = _subscripts.LETTERS[:behind]
+    options.setdefault("conj_a", True)
+    return contract(f"...z{letters},...z{letters}->...{letters}", A, B, out=out, **options)
 
 
 def _letters(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> tuple[list[str], list[str]]:
