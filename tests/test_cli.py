@@ -536,3 +536,73 @@ def test_expressions_that_draw(expression: str, tmp_path: Path, capsys: pytest.C
     picture = tmp_path / "x.svg"
     assert main(["draw", expression, "-o", str(picture)]) == 0, capsys.readouterr().err
     assert picture.read_text().startswith("<svg")
+
+
+def explained(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(["explain", *arguments]) == 0
+    return capsys.readouterr().out
+
+
+def test_explain_says_what_a_call_would_do(capsys: pytest.CaptureFixture[str]) -> None:
+    A, B = np.ones((100, 70), np.float32), np.ones((80, 70), np.float32)
+    expected = cute_py.contract.explain("mk,nk->mn", A, B, device="cpu")
+    assert explained(capsys, "100", "80", "70", "--device", "cpu") == f"{expected}\n"
+    assert explained(capsys, "100", "80", "70", "--device", "cpu", "--long") == f"{expected.text(long=True)}\n"
+    found = json.loads(explained(capsys, "100", "80", "70", "--device", "cpu", "--json"))
+    assert found["steps"][0]["kernel"] == expected.chosen
+    expected = cute_py.contract.explain("mk,nk->mn", A.T.copy().T, B, device=cute_py.Device("H200"))
+    assert explained(capsys, "100", "80", "70", "--strides", "A=1,100") == f"{expected}\n"
+
+
+@pytest.mark.parametrize("layout", ["nt", "tn", "nn", "tt"])
+def test_explain_knows_layouts(layout: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = json.loads(explained(capsys, "256", "512", "128", "--layout", layout, "--dtype", "float16", "--json"))
+    A = "(256,128):(1,256)" if layout[0] == "n" else "(256,128):(128,1)"
+    B = "(512,128):(1,512)" if layout[1] == "t" else "(512,128):(128,1)"
+    assert found["operands"][:2] == [f"A float16 {A} cpu", f"B float16 {B} cpu"]
+    assert found["device"] == "H200"
+
+
+def test_explain_takes_contractions(capsys: pytest.CaptureFixture[str]) -> None:
+    more = ["a=8,b=64", "c=96", "k=128", "--strides", "A=1,8,512", "--device", "A100", "--dtype", "float16,float32"]
+    text = explained(capsys, "abk,kc->abc", *more)
+    for part in ("A float16 (8,64,128):(1,8,512)", "B float32 (128,96):(96,1)", "(A100)", "M=512 N=96 K=128"):
+        assert part in text
+    assert "sm90" not in text.partition("  not ")[0]
+    text = explained(capsys, "ij,jk,kl->il", "i=3", "j=4", "k=5", "l=6", "--device", "cpu", "--compute", "float64")
+    assert "pair 2 of 2" in text
+    assert explained(capsys, "4", "0", "5", "--out-dtype", "float64", "--compute", "float64")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["100", "100"], "three numbers"),
+        (["100", "100", "x"], "three numbers"),
+        (["ab,bc", "a=1", "b=2"], "no extent of index c\n  next: add c=64"),
+        (["ab,bc", "a=1", "b=2", "c=3", "d=4"], "has no index d"),
+        (["ab,bc", "a:1"], "'a:1' is no extent"),
+        (["...b,bc", "b=1", "c=2"], "name every mode"),
+        (["ab,bc->ad", "a=1", "b=2", "c=3", "d=4"], "index d in the result and in no operand"),
+        (["8", "8", "8", "--dtype", "float99"], "'float99' is no type"),
+        (["8", "8", "8", "--dtype", "float32,float32,float32"], "3 types for 2 operands"),
+        (["8", "8", "8", "--strides", "A=1"], "1 strides for 2 modes"),
+        (["8", "8", "8", "--strides", "C=1,2"], "not of an operand, A to B"),
+        (["8", "8", "8", "--device", "H300"], "no device is called 'H300'"),
+        (["8", "8", "8", "--kernel", "sgemm_9"], "no kernel is called 'sgemm_9'"),
+        (["8", "8", "8", "--dtype", "int8,float32"], "int8 only by int8"),
+        (["10000000000", "10000000000", "10000000000"], "larger than any memory"),
+        (["8", "8", "8", "--strides", f"A=1,{10**30}"], "larger than any memory"),
+    ],
+)
+def test_explain_refuses(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_kernels_by_parts_of_their_names(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["kernels", "SM80", "nt_f64", "--json"]) == 0
+    names = [variant["name"] for variant in json.loads(capsys.readouterr().out)]
+    assert names == [name for name in cute_py.kernels() if "sm80" in name and "nt_f64" in name] != []
+    assert main(["kernels", "sm80", "sgemm_1"]) == 2
+    assert "no kernel's name has sm80 and sgemm_1" in capsys.readouterr().err

@@ -297,12 +297,12 @@ class Catalogue(Mapping[str, Atom], Generic[Atom]):
         return {name: atom.suspicion for name, atom in atoms.items() if atom.suspicion}
 
     def find(self, *parts: str) -> list[str]:
-        """Return the names that contain every one of the parts.
+        """Return the names that contain every one of the parts, in any case.
 
-        >>> mma.find("SM80", "16x8x16", "BF16")
+        >>> mma.find("sm80", "16x8x16", "bf16")
         ['SM80_16x8x16_F32BF16BF16F32_TN']
         """
-        return [name for name in self._atoms if all(part in name for part in parts)]
+        return [name for name in self._atoms if all(part.lower() in name.lower() for part in parts)]
 
     def __repr__(self) -> str:
         return f"<{len(self)} {self._kind} atoms; find() filters their names>"

@@ -291,6 +291,15 @@ class Kernels(Mapping[str, Kernel]):
         """Return the names of the kernels that the variants belong to, in order."""
         return list(dict.fromkeys(variant.kernel for variant in self.values()))
 
+    def find(self, *parts: str) -> Kernels:
+        """Return the variants whose names contain every one of the parts, in any case.
+
+        >>> import cute_py
+        >>> list(cute_py.kernels().find("sm80", "nt_f32", "256x32"))
+        ['sgemm_sm80_nt_f32_256x32']
+        """
+        return Kernels(v for v in self.values() if all(part.lower() in v.name.lower() for part in parts))
+
     def __repr__(self) -> str:
         return f"<{len(self)} kernel variants of {', '.join(self.families())}; print() lists them>"
 
