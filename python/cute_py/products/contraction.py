@@ -162,7 +162,7 @@ def _refusal(rule: str, A: Any, B: Any, next_step: str) -> OperandError:
 
 def _labels_of_tensordot(axes: Any, A: Any, B: Any) -> tuple[str, Labels]:
     shapes = shape_of("tensordot", "A", A), shape_of("tensordot", "B", B)
-    of_a, of_b = _axes(2 if axes is None else axes, (len(shapes[0]), len(shapes[1])))
+    of_a, of_b = axes_of_tensordot(2 if axes is None else axes, (len(shapes[0]), len(shapes[1])))
     left, right = _letters(shapes)
     for i, j in zip(of_a, of_b, strict=True):
         if shapes[0][i] != shapes[1][j]:
@@ -209,7 +209,9 @@ def tensordot(
     """
 
 
-def _axes(axes: Any, ranks: tuple[int, int]) -> tuple[list[int], list[int]]:
+def axes_of_tensordot(axes: Any, ranks: tuple[int, int]) -> tuple[list[int], list[int]]:
+    """Return the axes of A and, in the same order, those of B. Raises OperandError for what names none."""
+
     def refuse(rule: str) -> OperandError:
         return OperandError(f"tensordot: axes {axes!r} {rule}\n  next: pass a number of axes, or ([of A], [of B])")
 
