@@ -214,6 +214,97 @@ def test_vmap_with_a_batch_of_c_alone_and_nested() -> None:
     torch.testing.assert_close(jacobian, torch.func.jacrev(lambda A: A @ B.T)(A))
 
 
+def test_vmap_inside_and_outside_of_derivatives() -> None:
+    A, B = tensors([(3, 4), (5, 4)], torch.float64)
+    stack = torch.stack([A, 2 * A]).requires_grad_()
+    torch.func.vmap(lambda a: ct.gemm(a, B))(stack).square().sum().backward()
+    expected = torch.autograd.grad((stack @ B.T).square().sum(), stack)[0]
+    torch.testing.assert_close(stack.grad, expected)
+    found = torch.func.grad(lambda x: torch.func.vmap(lambda a: ct.gemm(a, B).square().sum())(x).sum())(stack.detach())
+    torch.testing.assert_close(found, expected)
+
+    weights = torch.stack([B, 3 * B]).requires_grad_()  # an ensemble of layers
+    layers = torch.func.vmap(lambda w: ct.linear(A, w, w[:, 0], "gelu"))(weights)
+    torch.testing.assert_close(layers, torch.nn.functional.gelu(A @ weights.mT + weights[:, None, :, 0]))
+    assert torch.autograd.gradcheck(torch.func.vmap(lambda w: ct.linear(A, w, w[:, 0], "silu")), weights)
+
+    def function(a: Any) -> Any:
+        return ct.einsum("ik,jk,lk->", a, B, a)
+
+    def reference(a: Any) -> Any:
+        return torch.einsum("ik,jk,lk->", a, B, a)
+
+    hessian = torch.func.jacrev(torch.func.jacrev(function))(A)
+    torch.testing.assert_close(hessian, torch.func.jacrev(torch.func.jacrev(reference))(A))
+    _, pull = torch.func.vjp(lambda a: ct.gemm(a, B), A)
+    torch.testing.assert_close(pull(torch.ones(3, 5, dtype=A.dtype))[0], torch.ones(3, 5, dtype=A.dtype) @ B)
+    jacobian = torch.autograd.functional.jacobian(lambda a: ct.gemm(a, B), A, vectorize=True)
+    torch.testing.assert_close(jacobian, torch.autograd.functional.jacobian(lambda a: a @ B.T, A))
+    x = A.clone().requires_grad_()
+    (found,) = torch.autograd.grad(ct.gemm(x, B), x, torch.ones(2, 3, 5, dtype=A.dtype), is_grads_batched=True)
+    torch.testing.assert_close(found, torch.ones(2, 3, 5, dtype=A.dtype) @ B)
+
+
+def test_vmap_keeps_the_types_of_a_layer() -> None:
+    for dtype in (torch.float16, torch.bfloat16, torch.int8):
+        x, weight = torch.ones(3, 4, dtype=dtype), torch.ones(2, 5, 4, dtype=dtype)
+        bias = torch.zeros(5)
+        found = torch.func.vmap(lambda w: ct.linear(x, w, bias, "gelu"))(weight)  # noqa: B023
+        expected = ct.linear(x, weight[0], bias, "gelu")
+        assert found.dtype == expected.dtype
+        torch.testing.assert_close(found[1], expected)
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # by what PyTorch imports for it
+def test_forward_mode_is_refused_and_not_forgotten() -> None:
+    A, B = tensors([(3, 4), (5, 4)], torch.float64)
+    with torch.autograd.forward_ad.dual_level(), pytest.raises(OperandError, match="no forward-mode"):
+        ct.gemm(torch.autograd.forward_ad.make_dual(A, A), B)
+
+
+@pytest.mark.filterwarnings("ignore")  # of PyTorch: torch.jit is deprecated
+def test_tracers_see_the_operators() -> None:
+    A, B = tensors([(3, 4), (5, 4)], torch.float32)
+    traced = torch.jit.trace(lambda a, b: ct.linear(ct.gemm(a, b), b.T), (A, B))
+    torch.testing.assert_close(traced(2 * A, B), 2 * A @ B.T @ B)
+    make_fx = torch.fx.experimental.proxy_tensor.make_fx
+    for early in (False, True):
+        graph = make_fx(lambda a, b: ct.gemm(a, b), pre_dispatch=early)(A, B)
+        assert "cute_py" in graph.code
+        torch.testing.assert_close(graph(2 * A, B), 2 * A @ B.T)
+
+
+def test_tensors_without_memory_have_shapes() -> None:
+    A, B = torch.ones(3, 4, device="meta"), torch.ones(5, 4, device="meta")
+    for found in (ct.gemm(A, B), ct.linear(A, B), ct.einsum("ik,jk->ij", A, B)):
+        assert (found.shape, found.device.type) == ((3, 5), "meta")
+    assert ct.einsum("ik,jk,lk->ijl", A, B, B).shape == (3, 5, 5)
+
+
+def test_negated_and_conjugated_views_go_anywhere() -> None:
+    z, y = tensors([(3, 4), (5, 4)], torch.complex64)
+    real = z.conj().imag
+    assert real.is_neg()
+    torch.testing.assert_close(ct.gemm(real, y.real), real @ y.real.T)
+    C = z @ y.T
+    torch.testing.assert_close(ct.gemm(z, y, C.conj(), beta=1j), C + 1j * C.conj())
+    torch.testing.assert_close(ct.linear(z, y.conj(), y[:, 0].conj()), z @ y.conj().T + y[:, 0].conj())
+    assert ct.gemm(z, y, alpha=C[0, 0].item()).dtype == torch.complex64
+
+
+def test_a_layer_keeps_only_what_its_gradients_need() -> None:
+    x, weight, bias = (t.requires_grad_() for t in tensors([(3, 4), (5, 4), (5,)], torch.float32))
+    y = ct.linear(x, weight, bias)
+    with torch.no_grad():
+        bias.add_(1)
+    y.sum().backward()
+    torch.testing.assert_close(bias.grad, torch.full((5,), 3.0))
+    kept: list[Any] = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t.shape) or t, lambda t: t):
+        ct.linear(x, weight.detach(), bias)
+    assert kept == [weight.shape]
+
+
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("activation", operators.ACTIVATIONS)
 def test_a_layer_is_that_of_pytorch(activation: str, device: str) -> None:
@@ -315,10 +406,23 @@ def test_sums_may_be_wider() -> None:
         (lambda x: ct.contract("ij,kj->ik", x, x, beta=1), "there is no C"),
         (lambda x: ct.contract(3, x, x), "subscripts are a text"),
         (lambda x: ct.contract("ij,kj->ik", x, x, out_dtype="float99"), "no out_dtype"),
-        (lambda x: ct.contract("ij,kj->ik", x, x, x, beta=1), "two extents|must be"),
+        (lambda x: ct.contract("ij,kj->ik", x, x, x, beta=1), r"has shape \(3, 3\), and C has \(3, 4\)"),
         (lambda x: ct.gemm(x, x[0]), "A is \\(M,K\\)"),
         (lambda x: ct.matmul(x, x[0, 0]), "a number is neither"),
+        (lambda x: ct.gemm(x, x[:, :1]), "the same K"),
+        (lambda x: ct.gemm(x, x, [1], beta=1), "operand 3 is a list"),
+        (lambda x: ct.gemm(x, x, alpha=torch.ones(())), "alpha is a number, not a tensor"),
+        (lambda x: ct.matmul(x, x[:1]), r"B \(...,K,N\)"),
+        (lambda x: ct.matmul(x[:, :1], x), r"B \(...,K,N\)"),
+        (lambda x: ct.einsum("ij,kj,lj->ikl", x, x, x, optimize=[(0, 1), (0, 1)]), "name of a way"),
         (lambda x: ct.tensordot(x, x, 3), "from 0 to 2"),
+        (lambda x: ct.tensordot(x, x, ([5], [0])), "does not have"),
+        (lambda x: ct.tensordot(x, x, ([0, 0], [0, 1])), "an axis twice"),
+        (lambda x: ct.tensordot(x, x[:1], 1), "extents that differ"),
+        (lambda x: ct.tensordot(x, x, 1.0), "no integers"),
+        (lambda x: ct.linear(x.cfloat(), x.cfloat(), None, "sigmoid"), "complex numbers is not defined"),
+        (lambda x: torch.func.jvp(lambda a: ct.gemm(a, x.detach()), (x.detach(),), (x.detach(),)), "no forward-mode"),
+        (lambda x: torch.func.jacfwd(lambda a: ct.linear(a, x.detach()))(x.detach()), "no forward-mode"),
         (lambda x: ct.tensordot(x, x, ([0], [0, 1])), "not as many"),
         (lambda x: ct.linear(x, x, x[0]), "N is 3 in weight and 4 in bias"),
         (lambda x: ct.linear(x, x.T), "K is 4 in x and 3 in weight"),
@@ -332,6 +436,7 @@ def test_sums_may_be_wider() -> None:
     ],
 )
 @pytest.mark.parametrize("differentiable", [False, True])
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # by what PyTorch imports for forward mode
 def test_mistakes(call: Callable[[Any], Any], message: str, differentiable: bool) -> None:
     x = torch.ones(3, 4)
     with pytest.raises((OperandError, ValueError), match=message):

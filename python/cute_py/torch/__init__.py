@@ -20,6 +20,7 @@ from typing import Any
 import torch
 
 from cute_py.errors import OperandError
+from cute_py.products.contraction import axes_of_tensordot
 from cute_py.products.einsum import indices_as_text
 from cute_py.products.subscripts import parse
 from cute_py.products.types import type_name
@@ -30,7 +31,7 @@ __all__ = ["contract", "einsum", "gemm", "linear", "matmul", "tensordot"]
 Tensor = Any
 
 
-def einsum(*operands: Any, compute: Any = None, optimize: str = "auto") -> Tensor:
+def einsum(*operands: Any, compute: Any = None, optimize: str | bool = "auto") -> Tensor:
     """Return the sum of products that the subscripts name: `torch.einsum`, computed by cute_py.
 
     Parameters
@@ -42,7 +43,7 @@ def einsum(*operands: Any, compute: Any = None, optimize: str = "auto") -> Tenso
         What sums are computed in, as in `cute_py.gemm`: ``"tfloat32"``, ``"float64"``, ...; of the gradients, too, as far as
         their types allow.
     optimize
-        How opt_einsum orders the pairs of three operands and more.
+        How opt_einsum orders the pairs of three operands and more, by name; False takes them from the left.
 
     The result is contiguous. Of one operand it is what `torch.einsum` gives, a view if nothing is summed. Three operands and more are
     contracted pair by pair; intermediate results of float16 and bfloat16 are float32. Types are those of
@@ -59,7 +60,10 @@ def einsum(*operands: Any, compute: Any = None, optimize: str = "auto") -> Tenso
     if len(tensors) == 1:
         parse("einsum", subscripts, (tensors[0].dim(),))  # has the clearer errors
         return torch.einsum(subscripts, tensors[0])
-    return _call("einsum", list(tensors), subscripts, type_name("compute", compute), optimize)
+    if not isinstance(optimize, (str, bool)):
+        raise OperandError(f"einsum: optimize is the name of a way, such as 'greedy', True or False; got {optimize!r}")
+    way = {True: "auto", False: "left"}.get(optimize, optimize) if isinstance(optimize, bool) else optimize
+    return _call("einsum", list(tensors), subscripts, type_name("compute", compute), way)
 
 
 def contract(
@@ -96,7 +100,8 @@ def contract(
     """
     if not isinstance(subscripts, str):
         raise OperandError(f"contract: subscripts are a text such as 'abk,ck->abc', got {type(subscripts).__name__}")
-    _require_tensors("contract", A, B)
+    _require_tensors("contract", A, B, *([] if C is None else [C]))
+    alpha, beta = _number("alpha", alpha), _number("beta", beta)
     if beta != 0 and C is None:
         raise OperandError("contract: beta is not 0, and there is no C\n  next: pass C, or leave beta out")
     dtype = None if out_dtype is None else getattr(torch, type_name("out_dtype", out_dtype) or "", None)
@@ -124,6 +129,11 @@ def gemm(
             f"gemm: A is (M,K) or (M,K,L) and B is (N,K) or (N,K,L); got shapes {tuple(A.shape)} and {tuple(B.shape)}\n"
             "  next: matmul takes the batch first, contract any modes"
         )
+    if A.shape[1] != B.shape[1] or A.shape[2:] != B.shape[2:]:
+        raise OperandError(
+            f"gemm: A (M,K) and B (N,K) have the same K and batch; got shapes {tuple(A.shape)} and {tuple(B.shape)}\n"
+            "  next: for A @ X pass X.T"
+        )
     subscripts = "mk,nk->mn" if A.dim() == 2 else "mkl,nkl->mnl"
     return contract(subscripts, A, B, C, alpha=alpha, beta=beta, compute=compute)
 
@@ -138,6 +148,8 @@ def matmul(A: Tensor, B: Tensor, *, compute: Any = None) -> Tensor:
     _require_tensors("matmul", A, B)
     if A.dim() == 0 or B.dim() == 0:
         raise OperandError("matmul multiplies vectors and matrices, and a number is neither\n  next: A * B")
+    if A.shape[-1] != B.shape[-2 if B.dim() > 1 else -1]:
+        raise OperandError(f"matmul: A is (...,M,K) and B (...,K,N); got shapes {tuple(A.shape)} and {tuple(B.shape)}")
     left, right = "k" if A.dim() == 1 else "...mk", "k" if B.dim() == 1 else "...kn"
     result = "..." + ("m" if A.dim() > 1 else "") + ("n" if B.dim() > 1 else "")
     return _call("einsum", [A, B], f"{left},{right}->{result}", type_name("compute", compute))
@@ -151,14 +163,11 @@ def tensordot(A: Tensor, B: Tensor, dims: int | Sequence[Sequence[int]] = 2, *, 
     tensor([12., 12.])
     """
     _require_tensors("tensordot", A, B)
-    if isinstance(dims, int):
-        if not 0 <= dims <= min(A.dim(), B.dim()):
-            raise OperandError(f"tensordot: dims is a number from 0 to {min(A.dim(), B.dim())}, got {dims}")
-        of_a, of_b = list(range(A.dim() - dims, A.dim())), list(range(dims))
-    else:
-        of_a, of_b = ([i % max(x.dim(), 1) for i in side] for x, side in zip((A, B), dims, strict=True))
-        if len(of_a) != len(of_b):
-            raise OperandError(f"tensordot: dims {dims!r} are not as many of A as of B")
+    of_a, of_b = axes_of_tensordot(dims, (A.dim(), B.dim()))
+    if any(A.shape[i] != B.shape[j] for i, j in zip(of_a, of_b, strict=True)):
+        raise OperandError(
+            f"tensordot: dims {dims!r} sum extents that differ, of {tuple(A.shape)} and {tuple(B.shape)}"
+        )
     left = list(range(A.dim()))
     right = list(range(A.dim(), A.dim() + B.dim()))
     for i, j in zip(of_a, of_b, strict=True):
@@ -190,6 +199,12 @@ def linear(
     """
     _require_tensors("linear", x, weight, *([] if bias is None else [bias]))
     return _call("linear", x, weight, bias, activation, type_name("compute", compute))
+
+
+def _number(name: str, value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        raise OperandError(f"{name} is a number, not a tensor: no gradient goes to it\n  next: multiply the result")
+    return value.item() if hasattr(value, "item") else value
 
 
 def _require_tensors(function: str, *operands: Any) -> None:

@@ -23,6 +23,7 @@ __all__ = ["ACTIVATIONS", "affine", "contract", "einsum", "linear", "pair", "res
 Tensor = Any
 _LIBRARY = torch.library.Library("cute_py", "DEF")
 _DEVICES = ("CPU", "CUDA")
+_KINDS = ("cpu", "cuda")
 _COMPOSITE = ("CompositeImplicitAutograd", "FuncTorchBatched")  # what vmap sees is what they are made of
 
 _HALF_SUMS = (torch.float16, torch.bfloat16, torch.float32)
@@ -75,8 +76,12 @@ def _text(of_a: str, of_b: str, of_d: str) -> str:
     return f"{of_a},{of_b}->{of_d}"
 
 
-def _type_name(dtype: Any) -> str | None:
-    return None if dtype is None else str(dtype).rpartition(".")[2]
+def _require(holds: Any, text: str) -> None:
+    """Raise OperandError, or, for extents that are symbols, leave it to PyTorch to find out."""
+    if isinstance(holds, torch.SymBool):
+        torch._check_value(holds, lambda: text)
+    elif not holds:
+        raise OperandError(text)
 
 
 def _require_pair(a: Tensor, b: Tensor, c: Tensor | None, of_a: str, of_b: str, of_d: str) -> dict[str, Any]:
@@ -89,10 +94,7 @@ def _require_pair(a: Tensor, b: Tensor, c: Tensor | None, of_a: str, of_b: str, 
             raise OperandError(f"cute_py::pair: {name} has {x.dim()} modes, and {letters!r} names {len(letters)}")
         for letter, extent in zip(letters, x.shape, strict=True):
             known = extents.setdefault(letter, extent)
-            torch._check_value(
-                extent == known,
-                lambda: f"cute_py::pair: index {letter!r} of {_text(of_a, of_b, of_d)!r} has two extents",  # noqa: B023
-            )
+            _require(extent == known, f"cute_py::pair: index {letter!r} of {_text(of_a, of_b, of_d)!r} has two extents")
     return extents
 
 
@@ -272,6 +274,12 @@ def _batch_of_pairs(
 torch.library.register_vmap("cute_py::pair", _batch_of_pairs, lib=_LIBRARY)
 
 
+def _no_tangent(ctx: Any, *tangents: Any) -> Any:
+    raise OperandError(
+        "cute_py.torch has no forward-mode derivatives\n  next: torch.func.vjp, grad or jacrev, or torch.autograd"
+    )
+
+
 class _Pair(torch.autograd.Function):  # type: ignore[misc]
     """The same for `torch.func`, whose gradients do not see those of registered operators."""
 
@@ -282,6 +290,7 @@ class _Pair(torch.autograd.Function):  # type: ignore[misc]
     setup_context = staticmethod(_keep_pair)
     backward = staticmethod(_gradients_of_pair)
     vmap = staticmethod(_batch_of_pairs)
+    jvp = staticmethod(_no_tangent)
 
 
 def pair(
@@ -299,24 +308,60 @@ def pair(
     out_dtype: Any = None,
 ) -> Tensor:
     """Return alpha * (a contracted with b) + beta * c. Each index is once in each of the operands that have it."""
+    a, is_conjugate = _resolved(a)
+    conj_a = conj_a != is_conjugate
+    b, is_conjugate = _resolved(b)
+    conj_b = conj_b != is_conjugate
+    c = _plain(c)
     arguments = (a, b, c, of_a, of_b, of_d, alpha, beta, conj_a, conj_b, compute, out_dtype)
-    if _wants_gradient(a, b, c):
+    if _goes_through_function(a, b, c):
         return _Pair.apply(*arguments)
     return _pair(*arguments) if _is_direct(a, b, c) else torch.ops.cute_py.pair(*arguments)
 
 
+# What PyTorch tells of those who listen. Where a version does not, somebody may.
 _are_transforms_active = getattr(torch._C, "_are_functorch_transforms_active", lambda: True)
 _count_modes = getattr(torch._C, "_len_torch_dispatch_stack", lambda: 1)
+_count_early_modes = getattr(torch._ops, "_len_torch_dispatch_stack_pre_dispatch", lambda: 1)
+_tracing_state = getattr(torch._C, "_get_tracing_state", lambda: "unknown")
+_TYPES = (torch.Tensor, torch.nn.Parameter)
+_has_storage = getattr(torch._C, "_has_storage", lambda x: False)
 
 
 def _is_direct(*operands: Tensor | None) -> bool:
     """Are these tensors with memory, and does nothing listen to operators? Then none need be called: 5 us instead of 40."""
-    are_plain = all(x is None or type(x) is torch.Tensor or type(x) is torch.nn.Parameter for x in operands)
-    return are_plain and not _are_transforms_active() and _count_modes() == 0
+    if _are_transforms_active() or _count_modes() or _count_early_modes() or _tracing_state() is not None:
+        return False
+    for x in operands:
+        if x is not None and not (
+            type(x) in _TYPES and (x.is_cpu or x.is_cuda) and _has_storage(x) and not x._is_zerotensor()
+        ):
+            return False
+    return True
+
+
+def _resolved(x: Tensor) -> tuple[Tensor, bool]:
+    """Return the tensor as it lies in memory, and whether its conjugate is meant. What is negated is copied."""
+    x = x.resolve_neg() if x.is_neg() else x
+    return (x.conj(), True) if x.is_conj() else (x, False)
+
+
+def _plain(x: Tensor | None) -> Tensor | None:
+    """Return the tensor as its memory says, a copy if that is not what it means."""
+    return x if x is None else x.resolve_neg().resolve_conj()
+
+
+def _goes_through_function(*operands: Tensor | None) -> bool:
+    """Is there a derivative of any kind, now or behind a transformation?"""
+    return _wants_gradient(*operands) or _are_transforms_active() or torch.autograd.forward_ad._current_level >= 0
 
 
 def _wants_gradient(*operands: Tensor | None) -> bool:
-    return torch.is_grad_enabled() and any(x is not None and x.requires_grad for x in operands)
+    if torch.is_grad_enabled():
+        for x in operands:
+            if x is not None and x.requires_grad:
+                return True
+    return False
 
 
 # ---- A layer
@@ -348,13 +393,12 @@ def _labels_of_affine(x: Tensor, weight: Tensor, bias: Tensor | None, activation
         raise OperandError(
             f"linear: x has modes (...,K), weight (N,K) and bias (N,); got shapes {', '.join(map(str, shapes))}"
         )
-    torch._check_value(
-        x.shape[-1] == weight.shape[1], lambda: f"linear: K is {x.shape[-1]} in x and {weight.shape[1]} in weight"
-    )
+    if activation != "none" and x.dtype.is_complex:
+        raise OperandError("linear: an activation of complex numbers is not defined\n  next: activation='none'")
+    _require(x.shape[-1] == weight.shape[1], f"linear: K is {x.shape[-1]} in x and {weight.shape[1]} in weight")
     if bias is not None:
-        torch._check_value(
-            bias.shape[0] == weight.shape[0],
-            lambda: f"linear: N is {weight.shape[0]} in weight and {bias.shape[0]} in bias",
+        _require(
+            bias.shape[0] == weight.shape[0], f"linear: N is {weight.shape[0]} in weight and {bias.shape[0]} in bias"
         )
     leading = _subscripts.LETTERS[2 : x.dim() + 1]
     return leading + "b", "ab", leading + "a"
@@ -391,7 +435,16 @@ torch.library.register_fake("cute_py::affine", _shape_of_affine, lib=_LIBRARY)
 
 def _keep_affine(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
     x, weight, bias, ctx.activation, ctx.compute = inputs
-    ctx.save_for_backward(x, weight, bias)
+    ctx.labels = _labels_of_affine(x, weight, bias, ctx.activation)
+    ctx.like_x, ctx.like_weight = (x.dtype, x.shape), (weight.dtype, weight.shape)
+    ctx.type_of_bias = None if bias is None else bias.dtype
+    wants_x, wants_weight = ctx.needs_input_grad[:2]
+    is_linear = ctx.activation == "none"
+    ctx.save_for_backward(
+        x if wants_weight or not is_linear else None,
+        weight if wants_x or not is_linear else None,
+        None if is_linear else bias,
+    )
 
 
 def _gradients_of_affine(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
@@ -400,18 +453,21 @@ def _gradients_of_affine(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
     if ctx.activation != "none":
         before = affine(x, weight, bias, "none", ctx.compute)
         grad = ACTIVATIONS[ctx.activation][1](grad, before)
-    of_x, of_weight, of_y = _labels_of_affine(x, weight, bias, ctx.activation)
+    of_x, of_weight, of_y = ctx.labels
     wants = ctx.needs_input_grad
 
-    def factor(other: Tensor, of_other: str, of_factor: str, like: Tensor) -> Tensor:
+    def factor(other: Tensor, of_other: str, of_factor: str, like: tuple[Any, Any]) -> Tensor:
         return _gradient_of_factor(
-            grad, of_y, other, of_other, False, of_factor, False, (like.dtype, like.shape), alpha=1, compute=ctx.compute
+            grad, of_y, other, of_other, False, of_factor, False, like, alpha=1, compute=ctx.compute
         )
 
+    of_bias = None
+    if wants[2]:
+        of_bias = _as_type(grad.flatten(0, -2).sum(0) if grad.dim() > 1 else grad, ctx.type_of_bias)
     return (
-        factor(weight, of_weight, of_x, x) if wants[0] else None,
-        factor(x, of_x, of_weight, weight) if wants[1] else None,
-        grad.flatten(0, -2).sum(0).to(bias.dtype) if grad.dim() > 1 and wants[2] else grad if wants[2] else None,
+        factor(weight, of_weight, of_x, ctx.like_x) if wants[0] else None,
+        factor(x, of_x, of_weight, ctx.like_weight) if wants[1] else None,
+        of_bias,
         None,
         None,
     )
@@ -436,11 +492,15 @@ def _batch_of_affine(
     of_weight = "ab" if in_dims[1] is None else "cab"
     weight = weight if in_dims[1] is None else weight.movedim(in_dims[1], 0)
     leading = _subscripts.LETTERS[2 : x.dim() + 1]
-    y = pair(x, weight, None, leading + "b", of_weight, leading + "a", compute=compute)
+    dtype = result_type(x.dtype, weight.dtype, compute)
+    wide = torch.float32 if dtype in _HALF_SUMS else None
+    y = pair(x, weight, None, leading + "b", of_weight, leading + "a", compute=compute, out_dtype=wide)
+    y = y.double() if dtype == torch.int32 else y
     if bias is not None:
         bias = bias if in_dims[2] is None else bias.movedim(in_dims[2], 0)
         y = y + (bias if in_dims[2] is None else bias.view(-1, *[1] * (y.dim() - 2), bias.shape[-1]))
-    return ACTIVATIONS[activation][0](y), 0
+    y = ACTIVATIONS[activation][0](y)
+    return (y.round() if dtype == torch.int32 else y).to(dtype), 0
 
 
 torch.library.register_vmap("cute_py::affine", _batch_of_affine, lib=_LIBRARY)
@@ -454,14 +514,15 @@ class _Affine(torch.autograd.Function):  # type: ignore[misc]
     setup_context = staticmethod(_keep_affine)
     backward = staticmethod(_gradients_of_affine)
     vmap = staticmethod(_batch_of_affine)
+    jvp = staticmethod(_no_tangent)
 
 
 def affine(
     x: Tensor, weight: Tensor, bias: Tensor | None, activation: str = "none", compute: str | None = None
 ) -> Tensor:
     """Return activation(x weight^T + bias)."""
-    arguments = (x, weight, bias, activation, compute)
-    if _wants_gradient(x, weight, bias):
+    arguments = (_plain(x), _plain(weight), _plain(bias), activation, compute)
+    if _goes_through_function(x, weight, bias):
         return _Affine.apply(*arguments)
     return _affine(*arguments) if _is_direct(x, weight, bias) else torch.ops.cute_py.affine(*arguments)
 
@@ -472,13 +533,13 @@ def affine(
 def _cast(operands: list[Tensor]) -> list[Tensor]:
     """Return the operands as autocast has them, where it is on."""
     kind = operands[0].device.type
-    if not torch.is_autocast_enabled(kind):
+    if kind not in _KINDS or not torch.is_autocast_enabled(kind):
         return operands
     dtype = torch.get_autocast_dtype(kind)
     return [x.to(dtype) if x.dtype in _HALF_SUMS else x for x in operands]
 
 
-def _plain(x: Tensor, letters: str, extents: dict[str, Any]) -> tuple[Tensor, str]:
+def _single(x: Tensor, letters: str, extents: dict[str, Any]) -> tuple[Tensor, str]:
     """Return views with each index once: diagonals, and without the modes of one element that others repeat."""
     while len(set(letters)) < len(letters):
         letter = next(x for x in letters if letters.count(x) > 1)
@@ -539,13 +600,8 @@ def _read(name: str, subscripts: str, operands: list[Tensor]) -> tuple[list[Tens
         labels, result, extents, is_simple = _indices(name, subscripts, shapes)
     if is_simple:
         return operands, list(labels), result
-    views = [_plain(x, letters, extents) for x, letters in zip(operands, labels, strict=True)]
+    views = [_single(x, letters, extents) for x, letters in zip(operands, labels, strict=True)]
     return [x for x, _ in views], [letters for _, letters in views], result
-
-
-def _resolved(x: Tensor) -> tuple[Tensor, bool]:
-    """Return the tensor as it lies in memory, and whether its conjugate is meant."""
-    return (x.conj(), True) if x.is_conj() else (x, False)
 
 
 def _pair_of(
@@ -558,8 +614,7 @@ def _pair_of(
     compute: str | None,
     out_dtype: Any,
 ) -> Tensor:
-    (x, conj_x), (y, conj_y) = _resolved(x), _resolved(y)
-    return pair(x, y, c, *labels, alpha, beta, conj_x, conj_y, compute, out_dtype)
+    return pair(x, y, c, *labels, alpha, beta, False, False, compute, out_dtype)
 
 
 def contract(
@@ -572,7 +627,15 @@ def contract(
     compute: str | None = None,
     out_dtype: Any = None,
 ) -> Tensor:
+    shapes = tuple(a.shape), tuple(b.shape)
     (a, b), (of_a, of_b), of_d = _read("contract", subscripts, _cast([a, b]))
+    if c is not None:
+        extents = dict(zip(of_a + of_b, (*a.shape, *b.shape), strict=True))
+        result = tuple(extents[x] for x in of_d)
+        text = f"contract({subscripts!r}) of {shapes[0]} and {shapes[1]} has shape {result}, and C has {tuple(c.shape)}"
+        _require(len(result) == c.dim(), text)
+        for extent, of_c in zip(result, c.shape, strict=True):
+            _require(extent == of_c, text)
     return _pair_of(a, b, c, (of_a, of_b, of_d), alpha, beta, compute, out_dtype)
 
 
@@ -581,7 +644,8 @@ def einsum(operands: list[Tensor], subscripts: str, compute: str | None = None, 
     if len(operands) == 2:
         return _pair_of(operands[0], operands[1], None, (labels[0], labels[1], of_d), 1, 0, compute, None)
     shapes = tuple(tuple(int(extent) for extent in x.shape) for x in operands)
-    half, steps = steps_by_labels(tuple(labels), of_d, shapes, tuple(x.dtype for x in operands), optimize)
+    types = tuple(x.dtype for x in operands)
+    half, steps = steps_by_labels(tuple(labels), of_d, shapes, types, False if optimize == "left" else optimize)
     in_float32 = compute in (None, "float32", "tfloat32")
     values: list[Any] = list(operands)
     for number, (first, second, of_first, of_second, kept, is_of_halves) in enumerate(steps, 1):
