@@ -295,8 +295,8 @@ class Kernels(Mapping[str, Kernel]):
         """Return the variants whose names contain every one of the parts, in any case.
 
         >>> import cute_py
-        >>> list(cute_py.kernels().find("sm80", "nt_f32", "256x32"))
-        ['sgemm_sm80_nt_f32_256x32']
+        >>> list(cute_py.kernels().find("GETT", "f32"))
+        ['sgemm_1_gett_f32']
         """
         return Kernels(v for v in self.values() if all(part.lower() in v.name.lower() for part in parts))
 
