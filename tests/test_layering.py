@@ -38,7 +38,7 @@ OUTSIDE = {
 # The sub-packages and modules of the package, from the bottom. Each may import what stands before it.
 PYTHON = [
     "_core", "errors", "_interpreter", "_files", "drawing", "layout", "atoms", "machine", "products", "_explain",
-    "catalogue", "__init__", "torch", "dask", "testing", "cli", "__main__",
+    "catalogue", "__init__", "torch", "jax", "dask", "testing", "cli", "__main__",
 ]  # fmt: skip
 
 

@@ -9,6 +9,7 @@
 #include "bindings/plan.hpp"
 #include "bindings/product.hpp"
 #include "bindings/trace.hpp"
+#include "bindings/xla.hpp"
 
 PYBIND11_MODULE(_core, module) {
   using namespace cute_py::bindings;
@@ -21,5 +22,6 @@ PYBIND11_MODULE(_core, module) {
   register_layouts(module);
   register_catalogue(module);
   register_trace(module);
+  register_xla(module);
   guard_classes(module);
 }

@@ -5,6 +5,7 @@ __version__: str
 cutlass_version: str
 built_with_cuda: bool
 kernel_set: str
+xla_contract: dict[str, Any]
 
 def cuda_runtime_version() -> int: ...
 def cuda_driver_version() -> int: ...
