@@ -237,6 +237,22 @@ def test_epilogues(target: str, kernel: str, activation: Any, rng: np.random.Gen
                 np.testing.assert_allclose(got, reference_epilogue(x, epilogue), rtol=scale, atol=scale * 5)
 
 
+@pytest.mark.parametrize("activation", ["gelu", "gelu_tanh", "silu", "sigmoid"])
+@pytest.mark.parametrize(
+    ("target", "kernel"),
+    [*KERNELS_WITH_EPILOGUES, pytest.param("cuda", "auto", marks=pytest.mark.gpu)],
+)
+def test_activations_of_large_numbers(target: str, kernel: str, activation: Any) -> None:
+    x = np.array([-1e30, -1e6, -100, -20, 20, 100, 1e6, 1e30], np.float32).reshape(-1, 1)
+    one = np.ones((1, 1), np.float32)
+    compute = "tfloat32" if kernel == "gemm_sm80" else "float32"
+    found = cute_py.gemm(
+        x, one, epilogue=Epilogue(activation=activation), kernel=kernel, device=target, compute=compute
+    )
+    expected = (x > 0) if activation == "sigmoid" else np.where(x > 0, x, 0)
+    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-7)
+
+
 class Chameleon(str):
     """A text that claims to be whatever it is compared with."""
 

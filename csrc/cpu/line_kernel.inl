@@ -468,7 +468,8 @@ typename VectorOf<T>::Type activated(typename VectorOf<T>::Type x) {
   } else {
     Vector const z = x * T(0.70710678118654752440);
     Vector const tail = erfc_of(z < zero ? -z : z);
-    return T(0.5) * x * (z < zero ? tail : T(2) - tail);
+    Vector const least = x < zero - T(13) ? zero - T(13) : x;  // from there on the tail no longer shrinks
+    return T(0.5) * least * (z < zero ? tail : T(2) - tail);
   }
 }
 
