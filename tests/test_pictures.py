@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import re
 import shutil
@@ -9,18 +10,21 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
 from html.parser import HTMLParser
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlparse
 
 import numpy as np
 import pytest
 
+import cute_py
 from cute_py import LayoutError, _core, atoms
 from cute_py._core import Layout
 from cute_py.atoms.tiled import make_tiled_copy, make_tiled_mma
-from cute_py.drawing.picture import COLOURS, Cell, Panel, Picture, to_html, to_html_fragment, to_latex, to_svg
+from cute_py.drawing.picture import COLOURS, Cell, Panel, Picture, to_html, to_html_fragment, to_image, to_latex, to_svg
 from cute_py.drawing.subjects import (
     picture_of_banks,
     picture_of_copy,
@@ -493,8 +497,8 @@ def test_the_page_offers_the_facts_that_cells_share() -> None:
 
 def test_objects_draw_themselves() -> None:
     atom = atoms.mma["SM80_8x8x4_F64F64F64F64_TN"]
-    assert atom.to_svg() == atom._repr_svg_() == to_svg(make.mma())
-    assert atom._repr_html_() == to_html_fragment(make.mma())
+    assert atom.to_svg() == to_svg(make.mma())
+    assert atom._repr_html_() == to_image(make.mma())
     assert atom.to_latex() == to_latex(make.mma())
     assert atom.to_html() == to_html(make.mma())
 
@@ -624,3 +628,51 @@ def test_nasty_text_reaches_the_panel(tmp_path: Path) -> None:
         nasty_picture(), 'cells[0].dispatchEvent(new MouseEvent("mouseover", { bubbles: true }));', tmp_path
     )
     assert page.facts["also"] == NASTY.replace("\x01", "\\x01")
+
+
+def image_of(page: str) -> str:
+    """Return the SVG that a notebook stores."""
+    (source,) = re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', page)
+    return base64.b64decode(source).decode()
+
+
+@pytest.mark.parametrize(
+    "make_object",
+    [
+        lambda: Layout("(8,8):(8,1)"),
+        lambda: Layout("(128,128):(1,128)"),
+        lambda: cute_py.kernels()["sgemm_sm80_nt_f32"],
+        lambda: atoms.mma[atoms.mma.find("SM90_64x128x16")[0]],
+    ],
+)
+def test_a_notebook_stores_one_small_image(make_object: Callable[[], Any]) -> None:
+    """An image of an own source is shown where a notebook is not trusted; SVG in the page is not."""
+    drawn = make_object()
+    assert not hasattr(drawn, "_repr_svg_")
+    page = drawn._repr_html_()
+    assert len(page) < 200_000
+    image = image_of(page)
+    ElementTree.fromstring(image)
+    whole = drawn.to_svg()
+    is_cut = len(re.findall("<rect", image)) < len(re.findall("<rect", whole))
+    assert is_cut == ("to_html(path) and show() have all" in re.sub("\\s*<[^>]*>\\s*", " ", image))
+    assert "<title>" not in image
+
+
+def test_pictures_go_to_files_and_to_a_browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for drawn in (Layout("(4,8):(8,1)"), atoms.mma["SM80_8x8x4_F64F64F64F64_TN"]):
+        for name in ("to_svg", "to_latex", "to_html"):
+            path = tmp_path / name
+            assert getattr(drawn, name)(path) == getattr(drawn, name)() == path.read_text()
+        opened: list[str] = []
+        monkeypatch.setattr("webbrowser.open", lambda url, opened=opened: opened.append(url) or True)
+        drawn.show()
+        (url,) = opened
+        page = Path(unquote(urlparse(url).path))
+        assert page.read_text() == drawn.to_html()
+        page.unlink()
+    with pytest.raises(OSError, match="No such file"):
+        Layout("4").to_svg(tmp_path / "nowhere" / "x.svg")
+    monkeypatch.setattr("webbrowser.open", lambda url: False)
+    with pytest.raises(OSError, match="no browser"):
+        Layout("4").show()

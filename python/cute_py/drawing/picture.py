@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+import os
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
-__all__ = ["COLOURS", "Cell", "Drawable", "Panel", "Picture", "to_html", "to_html_fragment", "to_latex", "to_svg"]
+from cute_py._files import write_whole
+
+__all__ = [
+    "COLOURS",
+    "Cell",
+    "Drawable",
+    "Panel",
+    "Picture",
+    "kept",
+    "show",
+    "to_html",
+    "to_html_fragment",
+    "to_image",
+    "to_latex",
+    "to_svg",
+]
 
 # Okabe and Ito's hues, tinted to the lightnesses L* = 95, 91, 86, ... 61: they differ without their hue, and black text has a
 # contrast of 6.8:1 or more on each.
@@ -84,23 +100,24 @@ class Drawable:
     def _picture(self) -> Picture:
         raise NotImplementedError
 
-    def to_svg(self) -> str:
-        """Return the picture as SVG."""
-        return to_svg(self._picture())
+    def to_svg(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Return the picture as SVG, and write it to a file if there is a path."""
+        return kept(to_svg(self._picture()), path)
 
-    def to_latex(self) -> str:
+    def to_latex(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return the picture as a LaTeX document for pdflatex, or for lualatex if it has more than some 6000 cells."""
-        return to_latex(self._picture())
+        return kept(to_latex(self._picture()), path)
 
-    def to_html(self) -> str:
+    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return the picture as one HTML page that needs nothing else; hovering a cell tells about it."""
-        return to_html(self._picture())
+        return kept(to_html(self._picture()), path)
 
-    def _repr_svg_(self) -> str:
-        return self.to_svg()
+    def show(self) -> None:
+        """Open the HTML page in a browser."""
+        show(self._picture())
 
     def _repr_html_(self) -> str:
-        return to_html_fragment(self._picture())
+        return to_image(self._picture())
 
 
 @dataclass(frozen=True)
@@ -218,8 +235,9 @@ def _svg_panel(panel: Panel, x: int, y: int, plan: _Plan) -> Iterator[str]:
             texts = cell.text.split("\n")
             first = top + side // 2 + 4 - (_LINE // 2) * (len(texts) - 1)
             words = (_text(left + side // 2, first + _LINE * k, line) for k, line in enumerate(texts) if line)
+            title = f"<title>{_xml(_tooltip(cell))}</title>" if cell.facts else ""
             yield (
-                f'<g><title>{_xml(_tooltip(cell))}</title><rect x="{left}" y="{top}" width="{side}" height="{side}" '
+                f'<g>{title}<rect x="{left}" y="{top}" width="{side}" height="{side}" '
                 f'fill="{_fill(cell)}" stroke="#666"/>{"".join(words)}</g>'
             )
     yield "</g>"
@@ -343,8 +361,87 @@ def to_html(picture: Picture) -> str:
 
 
 def to_html_fragment(picture: Picture) -> str:
-    """Return a picture for a notebook: SVG with tooltips that scrolls where it is too wide."""
+    """Return a picture for a page of others: SVG with tooltips that scrolls where it is too wide."""
     return f'<div style="overflow:auto;max-height:45em">{_svg(picture, _FIXED_SIZE)}</div>\n'
+
+
+def to_image(picture: Picture) -> str:
+    """Return a picture for a notebook: an image that is also shown where the notebook is not trusted, of at most 200 kB.
+
+    What would be larger is cut, and says so. An image has no tooltips.
+    """
+    from base64 import b64encode
+
+    bare = _without_facts(picture)
+    page = to_svg(bare).encode()
+    for most in (64, 48, 32, 24, 16, 12, 8, 4):
+        if len(page) <= _MOST_OF_IMAGE:
+            break
+        page = to_svg(_cut(bare, most)).encode()
+    source = b64encode(page).decode()
+    return (
+        f'<div style="overflow:auto;max-height:45em"><img alt="{_xml(picture.title)}" style="max-width:none" '
+        f'src="data:image/svg+xml;base64,{source}"></div>\n'
+    )
+
+
+_MOST_OF_IMAGE = 147_000  # bytes, four thirds of which are stored
+
+
+def _without_facts(picture: Picture) -> Picture:
+    return _mapped(
+        picture, lambda panel: tuple([tuple([replace(cell, facts=()) for cell in row]) for row in panel.cells])
+    )
+
+
+def _cut(picture: Picture, most: int) -> Picture:
+    """Return the first panels of a picture, and of each the first rows and columns."""
+    panels = [panel for panel in picture.panels if panel.row < _MOST_PANELS and panel.column < _MOST_PANELS]
+    cut = _mapped(
+        replace(picture, panels=tuple(panels)), lambda panel: tuple([row[:most] for row in panel.cells[:most]])
+    )
+    note = f"cut to {most}x{most} cells; to_html(path) and show() have all"
+    return replace(cut, note="; ".join(part for part in (picture.note, note) if part))
+
+
+_MOST_PANELS = 4  # in a row, or a column, of a picture that is cut
+
+
+def _mapped(picture: Picture, cells_of: Callable[[Panel], tuple[tuple[Cell, ...], ...]]) -> Picture:
+    panels = []
+    for panel in picture.panels:
+        cells = cells_of(panel)
+        width = len(cells[0]) if cells else 0
+        panels.append(
+            replace(
+                panel,
+                cells=cells,
+                row_labels=panel.row_labels[: len(cells)],
+                column_labels=panel.column_labels[:width],
+            )
+        )
+    return replace(picture, panels=tuple(panels))
+
+
+def kept(text: str, path: str | os.PathLike[str] | None) -> str:
+    """Return a text, written to a file if there is a path. Raises OSError where it cannot be written."""
+    if path is not None:
+        from pathlib import Path
+
+        write_whole(Path(path), lambda file: file.write(text.encode()))
+    return text
+
+
+def show(picture: Picture) -> None:
+    """Open a picture's page in a browser. Raises OSError where there is none."""
+    import tempfile
+    import webbrowser
+    from pathlib import Path
+
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", prefix="cute-py-", suffix=".html", delete=False) as file:
+        file.write(to_html(picture))
+    if not webbrowser.open(Path(file.name).as_uri()):
+        raise OSError(f"there is no browser to show {file.name}")
 
 
 _FIXED_SIZE = ' style="max-width:none"'
