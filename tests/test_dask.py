@@ -72,6 +72,12 @@ def test_matmul_and_tensordot() -> None:
     np.testing.assert_allclose(cd.tensordot(a, a, ([0, -1], [0, 2])).compute(), np.tensordot(A, A, ([0, 2], [0, 2])))
 
 
+def test_a_path_that_the_caller_gives() -> None:
+    A, a = array((5, 6), (2, 3))
+    found = cd.einsum("ij,kj,kl->il", a, a, a, optimize=[(1, 2), (0, 1)])
+    np.testing.assert_allclose(found.compute(), A @ A.T @ A)
+
+
 def test_types() -> None:
     A, a = array((16, 512), (16, 100), np.float16)
     exact = A.astype(np.float64) @ A.astype(np.float64).T
@@ -111,6 +117,9 @@ def test_a_result_has_the_same_bits_wherever_it_is_computed() -> None:
         (lambda a: cd.einsum("ij,jk,kl->il", a, a, a), "one extent for index"),
         (lambda a: cd.matmul(a, a[0, 0]), "a number is neither"),
         (lambda a: cd.tensordot(a, a, 3), "a number from 0 to 2"),
+        (lambda a: cd.matmul(a, da.ones((1, 4))), "sums the last mode of A"),
+        (lambda a: cd.tensordot(a, da.ones((1, 4)), 1), "sums axis 1 of A"),
+        (lambda a: cd.matmul(a[a[:, 0] > 0], da.ones((7, 4))), "compute_chunk_sizes"),
         (lambda a: cd.contract("ik,jk->ij", a.astype("int64"), a), "int64"),
         (lambda a: cd.contract("ik,jk->ij", a, a, compute="float99"), "compute is one of"),
     ],

@@ -418,7 +418,7 @@ def test_sums_may_be_wider() -> None:
         (lambda x: ct.tensordot(x, x, 3), "from 0 to 2"),
         (lambda x: ct.tensordot(x, x, ([5], [0])), "does not have"),
         (lambda x: ct.tensordot(x, x, ([0, 0], [0, 1])), "an axis twice"),
-        (lambda x: ct.tensordot(x, x[:1], 1), "extents that differ"),
+        (lambda x: ct.tensordot(x, x[:1], 1), "sums axis"),
         (lambda x: ct.tensordot(x, x, 1.0), "no integers"),
         (lambda x: ct.linear(x.cfloat(), x.cfloat(), None, "sigmoid"), "complex numbers is not defined"),
         (lambda x: torch.func.jvp(lambda a: ct.gemm(a, x.detach()), (x.detach(),), (x.detach(),)), "no forward-mode"),

@@ -3,9 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
-// The binary interface of XLA's foreign functions, version 0.x, as far as it is used here:
-// https://openxla.org/xla/custom_call A structure begins with its size, as its maker knows it; fields are only ever
-// added at the end.
+// The binary interface of XLA's foreign functions, version 0.x, as far as it is used here. A structure begins with its
+// size, as its maker knows it; fields are only ever added at the end. Source: https://openxla.org/xla/custom_call
 namespace cute_py::xla {
 
 struct Extension {

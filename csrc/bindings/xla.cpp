@@ -1,8 +1,8 @@
 #include "bindings/xla.hpp"
 
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -24,8 +24,8 @@ import numpy as np
 
 from cute_py.errors import OperandError
 from cute_py.products import subscripts as _subscripts
-from cute_py.products.contraction import axes_of_tensordot
 from cute_py.products.contraction import contract as _contract
+from cute_py.products.contraction import subscripts_of_matmul, subscripts_of_tensordot
 from cute_py.products.einsum import indices_as_text, steps_by_labels
 from cute_py.products.types import type_name
 
@@ -60,6 +60,10 @@ def contract(
         How many sums are added at once in each step of the tree; Dask's own number if left out.
 
     Raises OperandError for what does not fit.
+
+    >>> import dask.array as da
+    >>> contract("abk,ck->abc", da.ones((2, 3, 4), chunks=2), da.ones((5, 4), chunks=2), alpha=0.5)[0, 0, 0].compute()
+    np.float64(2.0)
     """
     operands = [dask.array.asarray(x) for x in (A, B)]
     labels, result = _subscripts.parse("contract", subscripts, tuple(x.ndim for x in operands))
@@ -73,6 +77,11 @@ def einsum(*operands: Any, compute: Any = None, optimize: Any = "auto", split_ev
     """Return the sum of products of any number of arrays, as a lazy array: pair by pair, in the order that opt_einsum finds.
 
     Operands and subscripts are as in `cute_py.einsum`, other arguments as in `contract`.
+
+    >>> import dask.array as da
+    >>> x = da.ones((4, 6), chunks=2)
+    >>> einsum("ij,kj,kl->il", x, x, x).compute()[0, 0]
+    np.float64(24.0)
     """
     subscripts, given = indices_as_text(operands)
     arrays = [dask.array.asarray(x) for x in given]
@@ -95,13 +104,16 @@ def einsum(*operands: Any, compute: Any = None, optimize: Any = "auto", split_ev
 
 
 def matmul(A: Array, B: Array, *, compute: Any = None, split_every: int | None = None) -> Array:
-    """Return the matrix product of A (...,M,K) and B (...,K,N) as NumPy defines it, as a lazy array."""
+    """Return the matrix product of A (...,M,K) and B (...,K,N) as NumPy defines it, as a lazy array.
+
+    Other arguments are those of `contract`.
+
+    >>> import numpy as np
+    >>> matmul(np.ones((5, 2, 3)), np.ones((3, 4))).shape
+    (5, 2, 4)
+    """
     A, B = dask.array.asarray(A), dask.array.asarray(B)
-    if A.ndim == 0 or B.ndim == 0:
-        raise OperandError("matmul multiplies vectors and matrices, and a number is neither\n  next: A * B")
-    left, right = "k" if A.ndim == 1 else "...mk", "k" if B.ndim == 1 else "...kn"
-    result = "..." + ("m" if A.ndim > 1 else "") + ("n" if B.ndim > 1 else "")
-    return contract(f"{left},{right}->{result}", A, B, compute=compute, split_every=split_every)
+    return contract(subscripts_of_matmul(A, B), A, B, compute=compute, split_every=split_every)
 
 
 def tensordot(
@@ -112,14 +124,16 @@ def tensordot(
     compute: Any = None,
     split_every: int | None = None,
 ) -> Array:
-    """Return the sum over pairs of axes, as `numpy.tensordot` has them, as a lazy array."""
+    """Return the sum over pairs of axes, as `numpy.tensordot` has them, as a lazy array.
+
+    Other arguments are those of `contract`.
+
+    >>> import numpy as np
+    >>> tensordot(np.ones((2, 3, 4)), np.ones((4, 3)), ([1, 2], [1, 0])).compute()
+    array([12., 12.])
+    """
     A, B = dask.array.asarray(A), dask.array.asarray(B)
-    of_a, of_b = axes_of_tensordot(axes, (A.ndim, B.ndim))
-    left, right = list(range(A.ndim)), list(range(A.ndim, A.ndim + B.ndim))
-    for i, j in zip(of_a, of_b, strict=True):
-        right[j] = left[i]
-    result = [x for i, x in enumerate(left) if i not in of_a] + [x for j, x in enumerate(right) if j not in of_b]
-    return einsum(A, left, B, right, result, compute=compute, split_every=split_every)
+    return contract(subscripts_of_tensordot(axes, A, B), A, B, compute=compute, split_every=split_every)
 
 
 def _pair(
@@ -137,6 +151,10 @@ def _pair(
         if len(set(letters)) < len(letters):
             raise OperandError(
                 f"{name} takes a diagonal, and chunks have none of their own\n  next: dask.array.diagonal, and a letter less"
+            )
+        if any(extent != extent for extent in x.shape):
+            raise OperandError(
+                f"{name}: an operand has chunks whose extents are not known\n  next: x.compute_chunk_sizes()"
             )
         for letter, extent in zip(letters, x.shape, strict=True):
             known = extents.setdefault(letter, extent)

@@ -27,7 +27,7 @@ from jax.interpreters import ad, batching, mlir
 
 from cute_py import _core
 from cute_py.errors import OperandError
-from cute_py.products.contraction import axes_of_tensordot
+from cute_py.products.contraction import subscripts_of_matmul, subscripts_of_tensordot
 from cute_py.products.einsum import indices_as_text, steps_by_labels
 from cute_py.products.pairs import read
 from cute_py.products.types import type_name
@@ -54,6 +54,10 @@ def einsum(*operands: Any, compute: Any = None, optimize: str | bool = "auto") -
 
     Of one operand it is what `jax.numpy.einsum` gives. Intermediate results of float16 and bfloat16 are float32. Raises OperandError
     for what does not fit.
+
+    >>> import jax.numpy as jnp
+    >>> einsum("ij,kj->ik", jnp.ones((2, 3)), jnp.ones((4, 3))).shape
+    (2, 4)
     """
     subscripts, given = indices_as_text(operands)
     arrays = [jnp.asarray(x) for x in given]
@@ -80,7 +84,12 @@ def contract(
 ) -> Array:
     """Return alpha * (A contracted with B), with the modes that `subscripts` name, as in `cute_py.contract`.
 
-    `alpha` is a number, to which no derivative goes. `compute` and `out_dtype` are as in `cute_py.gemm`.
+    `alpha` is a number, to which no derivative goes. `compute` and `out_dtype` are as in `cute_py.gemm`. Raises OperandError for
+    what does not fit, and UnsupportedProblemError for types that no kernel takes.
+
+    >>> import jax.numpy as jnp
+    >>> contract("abk,ck->abc", jnp.ones((2, 3, 4)), jnp.ones((5, 4)), alpha=0.5)[0, 0, 0]
+    Array(2., dtype=float32)
     """
     (a, b), (of_a, of_b), of_d = read("contract", subscripts, [jnp.asarray(A), jnp.asarray(B)])
     return _pair(
@@ -96,7 +105,12 @@ def contract(
 
 
 def gemm(A: Array, B: Array, *, alpha: complex = 1.0, compute: Any = None) -> Array:
-    """Return alpha * A B^T: CuTe's GEMM. A is (M,K) and **B is (N,K)**; batches are a last mode of each."""
+    """Return alpha * A B^T: CuTe's GEMM. A is (M,K) and **B is (N,K)**; batches are a last mode of each. See `contract`.
+
+    >>> import jax.numpy as jnp
+    >>> gemm(jnp.ones((2, 3)), jnp.ones((4, 3))).shape
+    (2, 4)
+    """
     A, B = jnp.asarray(A), jnp.asarray(B)
     if A.ndim not in (2, 3) or A.ndim != B.ndim or A.shape[1:] != B.shape[1:]:
         raise OperandError(
@@ -107,30 +121,27 @@ def gemm(A: Array, B: Array, *, alpha: complex = 1.0, compute: Any = None) -> Ar
 
 
 def matmul(A: Array, B: Array, *, compute: Any = None) -> Array:
-    """Return the matrix product of A (...,M,K) and B (...,K,N): `jax.numpy.matmul`, computed by cute_py."""
+    """Return the matrix product of A (...,M,K) and B (...,K,N): `jax.numpy.matmul`, computed by cute_py. See `einsum`.
+
+    >>> import jax.numpy as jnp
+    >>> matmul(jnp.ones((5, 2, 3)), jnp.ones((3, 4))).shape
+    (5, 2, 4)
+    """
     A, B = jnp.asarray(A), jnp.asarray(B)
-    if A.ndim == 0 or B.ndim == 0:
-        raise OperandError("matmul multiplies vectors and matrices, and a number is neither\n  next: A * B")
-    if A.shape[-1] != B.shape[-2 if B.ndim > 1 else -1]:
-        raise OperandError(f"matmul: A is (...,M,K) and B (...,K,N); got shapes {A.shape} and {B.shape}")
-    left, right = "k" if A.ndim == 1 else "...mk", "k" if B.ndim == 1 else "...kn"
-    result = "..." + ("m" if A.ndim > 1 else "") + ("n" if B.ndim > 1 else "")
-    return einsum(f"{left},{right}->{result}", A, B, compute=compute)
+    return einsum(subscripts_of_matmul(A, B), A, B, compute=compute)
 
 
 def tensordot(
     A: Array, B: Array, axes: int | Sequence[int] | Sequence[Sequence[int]] = 2, *, compute: Any = None
 ) -> Array:
-    """Return the sum over pairs of axes, as `numpy.tensordot` has them."""
+    """Return the sum over pairs of axes, as `numpy.tensordot` has them. See `einsum`.
+
+    >>> import jax.numpy as jnp
+    >>> tensordot(jnp.ones((2, 3, 4)), jnp.ones((4, 3)), ([1, 2], [1, 0])).shape
+    (2,)
+    """
     A, B = jnp.asarray(A), jnp.asarray(B)
-    of_a, of_b = axes_of_tensordot(axes, (A.ndim, B.ndim))
-    if any(A.shape[i] != B.shape[j] for i, j in zip(of_a, of_b, strict=True)):
-        raise OperandError(f"tensordot: axes {axes!r} sum extents that differ, of {A.shape} and {B.shape}")
-    left, right = list(range(A.ndim)), list(range(A.ndim, A.ndim + B.ndim))
-    for i, j in zip(of_a, of_b, strict=True):
-        right[j] = left[i]
-    result = [x for i, x in enumerate(left) if i not in of_a] + [x for j, x in enumerate(right) if j not in of_b]
-    return einsum(A, left, B, right, result, compute=compute)
+    return einsum(subscripts_of_tensordot(axes, A, B), A, B, compute=compute)
 
 
 # ---- The primitive

@@ -118,7 +118,8 @@ def gett(
     """
 
 
-def _labels_of_matmul(_: None, A: Any, B: Any) -> tuple[str, Labels]:
+def subscripts_of_matmul(A: Any, B: Any) -> str:
+    """Return what NumPy's matmul contracts. Raises OperandError for shapes that it does not take."""
     shapes = shape_of("matmul", "A", A), shape_of("matmul", "B", B)
     if () in shapes:
         raise _refusal(
@@ -137,8 +138,11 @@ def _labels_of_matmul(_: None, A: Any, B: Any) -> tuple[str, Labels]:
         )
     left = "k" if len(shapes[0]) == 1 else "...mk"
     right = "k" if len(shapes[1]) == 1 else "...kn"
-    result = "..." + ("m" if len(shapes[0]) > 1 else "") + ("n" if len(shapes[1]) > 1 else "")
-    (a, b), d = _subscripts.parse("matmul", f"{left},{right}->{result}", (len(shapes[0]), len(shapes[1])))
+    return f"{left},{right}->..." + ("m" if len(shapes[0]) > 1 else "") + ("n" if len(shapes[1]) > 1 else "")
+
+
+def _labels_of_matmul(_: None, A: Any, B: Any) -> tuple[str, Labels]:
+    (a, b), d = _subscripts.parse("matmul", subscripts_of_matmul(A, B), (len(A.shape), len(B.shape)))
     return "matmul", (a, b, d)
 
 
@@ -160,9 +164,10 @@ def _refusal(rule: str, A: Any, B: Any, next_step: str) -> OperandError:
     return OperandError(f"{rule}\n  {describe('A', A)}\n  {describe('B', B)}\n  next: {next_step}")
 
 
-def _labels_of_tensordot(axes: Any, A: Any, B: Any) -> tuple[str, Labels]:
+def subscripts_of_tensordot(axes: Any, A: Any, B: Any) -> str:
+    """Return what NumPy's tensordot contracts. Raises OperandError for axes that are none, and extents that differ."""
     shapes = shape_of("tensordot", "A", A), shape_of("tensordot", "B", B)
-    of_a, of_b = axes_of_tensordot(2 if axes is None else axes, (len(shapes[0]), len(shapes[1])))
+    of_a, of_b = _axes(axes, (len(shapes[0]), len(shapes[1])))
     left, right = _letters(shapes)
     for i, j in zip(of_a, of_b, strict=True):
         if shapes[0][i] != shapes[1][j]:
@@ -174,7 +179,13 @@ def _labels_of_tensordot(axes: Any, A: Any, B: Any) -> tuple[str, Labels]:
             )
         right[j] = left[i]
     result = [x for i, x in enumerate(left) if i not in of_a] + [x for j, x in enumerate(right) if j not in of_b]
-    return "tensordot", ("".join(left), "".join(right), "".join(result))
+    return f"{''.join(left)},{''.join(right)}->{''.join(result)}"
+
+
+def _labels_of_tensordot(axes: Any, A: Any, B: Any) -> tuple[str, Labels]:
+    of, _, of_d = subscripts_of_tensordot(2 if axes is None else axes, A, B).partition("->")
+    of_a, _, of_b = of.partition(",")
+    return "tensordot", (of_a, of_b, of_d)
 
 
 @product(labels_of=_labels_of_tensordot, what="axes", what_is_first=False, takes_numbers=True)
@@ -209,9 +220,7 @@ def tensordot(
     """
 
 
-def axes_of_tensordot(axes: Any, ranks: tuple[int, int]) -> tuple[list[int], list[int]]:
-    """Return the axes of A and, in the same order, those of B. Raises OperandError for what names none."""
-
+def _axes(axes: Any, ranks: tuple[int, int]) -> tuple[list[int], list[int]]:
     def refuse(rule: str) -> OperandError:
         return OperandError(f"tensordot: axes {axes!r} {rule}\n  next: pass a number of axes, or ([of A], [of B])")
 

@@ -467,7 +467,6 @@ def _steps(
     return _steps_of(f"einsum({subscripts!r})", labels, result, shapes, dtypes, optimize)
 
 
-@lru_cache(maxsize=1024)
 def steps_by_labels(
     labels: tuple[str, ...], result: str, shapes: tuple[tuple[int, ...], ...], dtypes: tuple[Any, ...], optimize: Any
 ) -> tuple[str | None, tuple[tuple[int, int | None, str, str, str, bool], ...]]:
@@ -476,6 +475,14 @@ def steps_by_labels(
     First float16 or bfloat16, if all operands are of that type. Then of each pair the numbers of its operands, counted on over
     the results, the indices of these and of the result, and whether it is of float16 or bfloat16 alone.
     """
+    path = optimize if isinstance(optimize, (str, bool)) else _given_path(len(labels), optimize)
+    return _pairs_by_labels(labels, result, shapes, dtypes, path)
+
+
+@lru_cache(maxsize=1024)
+def _pairs_by_labels(
+    labels: tuple[str, ...], result: str, shapes: tuple[tuple[int, ...], ...], dtypes: tuple[Any, ...], optimize: Any
+) -> tuple[str | None, tuple[tuple[int, int | None, str, str, str, bool], ...]]:
     text = ",".join(labels) + "->" + result
     half, steps = _steps_of(f"einsum({text!r})", labels, result, shapes, dtypes, optimize)
     pairs = []

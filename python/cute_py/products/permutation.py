@@ -18,18 +18,24 @@ if TYPE_CHECKING:
 __all__ = ["permute"]
 
 
-def _labels_of_permute(axes: Any, A: Any, _: None) -> tuple[str, tuple[str, str, str]]:
-    rank = len(shape_of("permute", "A", A))
-    letters = LETTERS[:rank]
+def order_of(function: str, A: Any, axes: Any) -> list[int]:
+    """Return the modes of A in the order that the axes say. Raises OperandError where they name others, or one twice."""
+    rank = len(shape_of(function, "A", A))
     try:
-        order = [operator.index(axis) for axis in (range(rank) if axes is None else axes)]
+        order = [operator.index(axis) for axis in axes]
     except TypeError:
         order = [rank]
     if sorted(axis % rank if -rank <= axis < rank else rank for axis in order) != list(range(rank)):
         raise OperandError(
-            f"permute: axes {axes!r} do not name each of the {rank} modes of A once\n  {describe('A', A)}\n"
+            f"{function}: axes {axes!r} do not name each of the {rank} modes of A once\n  {describe('A', A)}\n"
             f"  next: pass them in the order of the result, such as {tuple(range(rank))[::-1]}"
         )
+    return order
+
+
+def _labels_of_permute(axes: Any, A: Any, _: None) -> tuple[str, tuple[str, str, str]]:
+    letters = LETTERS[: len(shape_of("permute", "A", A))]
+    order = order_of("permute", A, range(len(letters)) if axes is None else axes)
     return "permute", (letters, "", "".join(letters[axis] for axis in order))
 
 

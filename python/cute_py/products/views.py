@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 from cute_py.errors import OperandError
 from cute_py.products.arrays import describe, shape_of
+from cute_py.products.permutation import order_of
 
 __all__ = ["matrix_transpose", "transpose"]
 
@@ -28,16 +28,7 @@ def transpose(A: Any, axes: Sequence[int] | None = None) -> Any:
     >>> cute_py.transpose(np.ones((2, 3, 4), np.float32), (1, 2, 0)).shape
     (3, 4, 2)
     """
-    rank = len(shape_of("transpose", "A", A))
-    try:
-        order = [operator.index(axis) for axis in (reversed(range(rank)) if axes is None else axes)]
-    except TypeError:
-        order = [rank]
-    if sorted(axis % rank if -rank <= axis < rank else rank for axis in order) != list(range(rank)):
-        raise OperandError(
-            f"transpose: axes {axes!r} do not name each of the {rank} modes of A once\n  {describe('A', A)}\n"
-            f"  next: pass them in the order of the result, such as {tuple(range(rank))[::-1]}"
-        )
+    order = order_of("transpose", A, reversed(range(len(shape_of("transpose", "A", A)))) if axes is None else axes)
     if hasattr(A, "permute"):  # PyTorch's
         return A.permute(order)
     if hasattr(A, "transpose"):

@@ -20,7 +20,7 @@ from typing import Any
 import torch
 
 from cute_py.errors import OperandError
-from cute_py.products.contraction import axes_of_tensordot
+from cute_py.products.contraction import subscripts_of_matmul, subscripts_of_tensordot
 from cute_py.products.einsum import indices_as_text
 from cute_py.products.subscripts import parse
 from cute_py.products.types import type_name
@@ -62,7 +62,7 @@ def einsum(*operands: Any, compute: Any = None, optimize: str | bool = "auto") -
         return torch.einsum(subscripts, tensors[0])
     if not isinstance(optimize, (str, bool)):
         raise OperandError(f"einsum: optimize is the name of a way, such as 'greedy', True or False; got {optimize!r}")
-    way = {True: "auto", False: "left"}.get(optimize, optimize) if isinstance(optimize, bool) else optimize
+    way = optimize if isinstance(optimize, str) else "auto" if optimize else "left"
     return _call("einsum", list(tensors), subscripts, type_name("compute", compute), way)
 
 
@@ -146,13 +146,7 @@ def matmul(A: Tensor, B: Tensor, *, compute: Any = None) -> Tensor:
     torch.Size([5, 2, 4])
     """
     _require_tensors("matmul", A, B)
-    if A.dim() == 0 or B.dim() == 0:
-        raise OperandError("matmul multiplies vectors and matrices, and a number is neither\n  next: A * B")
-    if A.shape[-1] != B.shape[-2 if B.dim() > 1 else -1]:
-        raise OperandError(f"matmul: A is (...,M,K) and B (...,K,N); got shapes {tuple(A.shape)} and {tuple(B.shape)}")
-    left, right = "k" if A.dim() == 1 else "...mk", "k" if B.dim() == 1 else "...kn"
-    result = "..." + ("m" if A.dim() > 1 else "") + ("n" if B.dim() > 1 else "")
-    return _call("einsum", [A, B], f"{left},{right}->{result}", type_name("compute", compute))
+    return _call("einsum", [A, B], subscripts_of_matmul(A, B), type_name("compute", compute))
 
 
 def tensordot(A: Tensor, B: Tensor, dims: int | Sequence[Sequence[int]] = 2, *, compute: Any = None) -> Tensor:
@@ -163,17 +157,7 @@ def tensordot(A: Tensor, B: Tensor, dims: int | Sequence[Sequence[int]] = 2, *, 
     tensor([12., 12.])
     """
     _require_tensors("tensordot", A, B)
-    of_a, of_b = axes_of_tensordot(dims, (A.dim(), B.dim()))
-    if any(A.shape[i] != B.shape[j] for i, j in zip(of_a, of_b, strict=True)):
-        raise OperandError(
-            f"tensordot: dims {dims!r} sum extents that differ, of {tuple(A.shape)} and {tuple(B.shape)}"
-        )
-    left = list(range(A.dim()))
-    right = list(range(A.dim(), A.dim() + B.dim()))
-    for i, j in zip(of_a, of_b, strict=True):
-        right[j] = left[i]
-    result = [x for i, x in enumerate(left) if i not in of_a] + [x for j, x in enumerate(right) if j not in of_b]
-    return einsum(A, left, B, right, result, compute=compute)
+    return _call("einsum", [A, B], subscripts_of_tensordot(dims, A, B), type_name("compute", compute))
 
 
 def linear(

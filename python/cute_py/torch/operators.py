@@ -540,19 +540,6 @@ def _cast(operands: list[Tensor]) -> list[Tensor]:
     return [x.to(dtype) if x.dtype in _HALF_SUMS else x for x in operands]
 
 
-def _pair_of(
-    x: Tensor,
-    y: Tensor,
-    c: Tensor | None,
-    labels: tuple[str, str, str],
-    alpha: complex,
-    beta: complex,
-    compute: str | None,
-    out_dtype: Any,
-) -> Tensor:
-    return pair(x, y, c, *labels, alpha, beta, False, False, compute, out_dtype)
-
-
 def contract(
     a: Tensor,
     b: Tensor,
@@ -572,13 +559,13 @@ def contract(
         _require(len(result) == c.dim(), text)
         for extent, of_c in zip(result, c.shape, strict=True):
             _require(extent == of_c, text)
-    return _pair_of(a, b, c, (of_a, of_b, of_d), alpha, beta, compute, out_dtype)
+    return pair(a, b, c, of_a, of_b, of_d, alpha, beta, compute=compute, out_dtype=out_dtype)
 
 
 def einsum(operands: list[Tensor], subscripts: str, compute: str | None = None, optimize: str = "auto") -> Tensor:
     operands, labels, of_d = read("einsum", subscripts, _cast(list(operands)))
     if len(operands) == 2:
-        return _pair_of(operands[0], operands[1], None, (labels[0], labels[1], of_d), 1, 0, compute, None)
+        return pair(operands[0], operands[1], None, labels[0], labels[1], of_d, compute=compute)
     shapes = tuple(tuple(int(extent) for extent in x.shape) for x in operands)
     types = tuple(x.dtype for x in operands)
     half, steps = steps_by_labels(tuple(labels), of_d, shapes, types, False if optimize == "left" else optimize)
@@ -589,7 +576,7 @@ def einsum(operands: list[Tensor], subscripts: str, compute: str | None = None, 
         y = x.new_ones(()) if second is None else values[second]
         wanted = half if number == len(steps) else "float32" if is_of_halves else None
         out_dtype = getattr(torch, wanted) if wanted is not None and in_float32 else None
-        values.append(_pair_of(x, y, None, (of_first, of_second, kept), 1, 0, compute, out_dtype))
+        values.append(pair(x, y, None, of_first, of_second, kept, compute=compute, out_dtype=out_dtype))
         values[first] = None
         if second is not None:
             values[second] = None
