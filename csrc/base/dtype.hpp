@@ -52,20 +52,22 @@ constexpr char const* name_of(DType type) { return row_of(type).name; }
 constexpr bool is_complex(DType type) { return row_of(type).code == dlpack::kComplex; }
 constexpr bool is_integer(DType type) { return row_of(type).code == dlpack::kInt; }
 
-// Bytes of an element, for a GPU's code, too: it has its own copy of what it looks up there.
-struct BytesOfTypes {
-  int of[kDTypes];
-};
-
-constexpr BytesOfTypes bytes_of_types() {
-  BytesOfTypes bytes{};
-  for (DTypeRow const& row : kDTypeTable) bytes.of[static_cast<int>(row.type)] = row.bytes;
-  return bytes;
+// The logarithms of the bytes of all types, three bits each: in one number, which a GPU's code need not keep in memory.
+constexpr std::uint32_t logs_of_bytes() {
+  std::uint32_t logs = 0;
+  for (DTypeRow const& row : kDTypeTable) {
+    std::uint32_t log = 0;
+    while ((1 << log) < row.bytes) ++log;
+    logs |= log << (3 * static_cast<int>(row.type));
+  }
+  return logs;
 }
+static_assert(3 * kDTypes <= 32);
 
+// Bytes of an element, for a GPU's code, too.
 constexpr int bytes_of(DType type) {
-  constexpr BytesOfTypes kBytes = bytes_of_types();
-  return kBytes.of[static_cast<int>(type)];
+  constexpr std::uint32_t kLogs = logs_of_bytes();
+  return 1 << (kLogs >> (3 * static_cast<int>(type)) & 7);
 }
 // Of an element, or of half a complex one: what every access to it is aligned to.
 constexpr int scalar_bytes_of(DType type) { return is_complex(type) ? bytes_of(type) / 2 : bytes_of(type); }

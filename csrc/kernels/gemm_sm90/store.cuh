@@ -244,20 +244,29 @@ CUTE_DEVICE void finish_all(EpilogueOf<float> const& product, Accumulators& acc,
     auto const stride_m = static_cast<int>(e.m.stride[array][0]);
     auto const stride_n = static_cast<int>(e.n.stride[array][0]);
     auto const first = e.m.offset(tile.first_m, array) + e.n.offset(tile.first_n, array) + first_row * stride_m + first_column * stride_n;
-    int const rows = tile.rows - first_row;
-    int const columns_there = tile.columns - first_column;
+    if (tile.rows <= 0) continue;
+    // In the place of an element that does not exist, the last one of its row or column is read: without a condition, several are
+    // on their way at a time.
+    int const last_row = tile.rows - 1 - first_row;
+    int const last_column = tile.columns - 1 - first_column;
     numeric::with_type<kInRegisters>(e.type[array], [&](auto const& sample) {
       using S = std::decay_t<decltype(sample)>;
       S const* const from = static_cast<S const*>(product.data[array]) + first;
-      for_each_block([&](int block) {  // two columns, of two rows
-        int const at = Sums::row(block) * stride_m + Sums::column(block) * stride_n;
+      constexpr int together = 8;
+      CUTE_UNROLL
+      for (int block = 0; block < count; block += together) {
+        if (Sums::column(block) >= tile.columns) continue;
+        S some[together];
         CUTE_UNROLL
-        for (int i = block; i < block + 4; ++i) {
-          bool const is_there = Sums::row(i) < rows && Sums::column(i) < columns_there;
-          float const y = is_there ? numeric::convert<float>(from[at + i % 2 * stride_n + i / 2 % 2 * 8 * stride_m]) : 0.0f;
-          acc(i) = numeric::axpby(1.0f, acc(i), times, y);
+        for (int i = 0; i < together; ++i) {
+          some[i] = from[cute::min(Sums::row(block + i), last_row) * stride_m +
+                         cute::min(Sums::column(block + i), last_column) * stride_n];
         }
-      });
+        CUTE_UNROLL
+        for (int i = 0; i < together; ++i) {
+          acc(block + i) = numeric::axpby(1.0f, acc(block + i), times, numeric::convert<float>(some[i]));
+        }
+      }
     });
   }
 }
@@ -484,10 +493,10 @@ CUTE_DEVICE void store_parts(EpilogueOf<typename Config::TE> const& product, typ
       !add_clusters<threads>(cluster, reinterpret_cast<Vector*>(own), vectors, thread, is_last, barrier)) {
     return;
   }
-  TileOfD part = tile;
-  (along_n ? part.first_m : part.first_n) += number * lines;
-  int& exist = along_n ? part.rows : part.columns;
-  exist = cute::min(exist - number * lines, lines);
+  int const before = number * lines;
+  int const exist = cute::min((along_n ? tile.rows : tile.columns) - before, lines);
+  TileOfD const part{tile.first_m + (along_n ? before : 0), tile.first_n + (along_n ? 0 : before),
+                     along_n ? exist : tile.rows, along_n ? tile.columns : exist};
   find_lines(product.e, part, thread, places);
   NamedBarrier::sync(threads, barrier);  // sums and places become visible to all
 
