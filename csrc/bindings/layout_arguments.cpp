@@ -19,6 +19,7 @@ class Walk {
   explicit Walk(Place place) : place_(place) {}
 
   Place place() const { return place_; }
+  int depth() const { return depth_; }
 
   // `convert` of one tuple.
   template <class F>
@@ -128,7 +129,7 @@ IntTuple int_tuple(Walk& walk, py::handle value) {
     return walk.inside([&] {
       std::vector<IntTuple> elements;
       Py_ssize_t const size = PySequence_Fast_GET_SIZE(value.ptr());
-      if (size == 0) refuse_empty(place);
+      if (size == 0 && walk.depth() > 1) refuse_empty(place);
       elements.reserve(static_cast<std::size_t>(size));
       for (Py_ssize_t i = 0; i < size; ++i) {
         elements.push_back(int_tuple(walk, PySequence_Fast_GET_ITEM(value.ptr(), i)));

@@ -35,6 +35,7 @@ bool is_sequence(py::handle value);
 
 using AnyLayout = std::variant<layout::Layout, layout::ComposedLayout>;
 
+// `()` alone is an IntTuple of no integers; an empty tuple inside another one is refused.
 layout::IntTuple int_tuple_argument(Place place, py::handle value);
 layout::Tiler tiler_argument(Place place, py::handle value);
 layout::Layout layout_argument(Place place, py::handle value);

@@ -96,7 +96,10 @@ void register_layout_classes(py::module_& m) {
       "A function from coordinates to indices, CuTe's ``Layout<Shape, Stride>`` with run-time integers.\n\n"
       "``Layout(shape)`` is column-major, ``Layout(shape, stride)`` takes strides of the same nesting, "
       "``Layout(shape, LayoutRight)`` is row-major, ``Layout(\"(_128,_8):(_1,_128)\")`` reads what CuTe "
-      "prints. Python ints are dynamic, `Int` is static. Extents are 1 or more; LayoutError otherwise.")
+      "prints. Python ints are dynamic, `Int` is static. Extents are 0 or more; LayoutError otherwise. A layout "
+      "with an extent of 0 has no elements: it has a shape and modes, and no composition, division or inverse.\n\n"
+      "Called with a coordinate it gives an index, with `None` in the coordinate a layout of what is left open, and "
+      "with NumPy arrays of integers in the coordinate an array of indices.")
       .def(py::init(named("Layout",
                           [](py::handle shape, py::handle stride) { return new_layout("Layout", shape, stride); })),
            py::arg("shape"), py::arg("stride") = py::none())

@@ -72,7 +72,7 @@ The strides of a layout, or of one of its modes.)doc";
 
 inline constexpr char const* cosize = R"doc(cosize(layout, *modes)
 
-The size of the codomain: one more than the greatest index, strides taken as positive.
+The size of the codomain: one more than the greatest index, strides taken as positive; 0 of a layout without elements.
 
 >>> cosize(Layout("(4,8):(1,5)"))
 39)doc";
@@ -104,6 +104,100 @@ inline constexpr char const* product_each = R"doc(product_each(shape)
 
 The sizes of the modes, as a flat tuple.)doc";
 
+inline constexpr char const* shape_div = R"doc(shape_div(a, b)
+
+a / b of shapes where one divides the other, else LayoutError: by modes, an integer b out of the modes of a from left to right, an
+integer a by the size of b.
+
+>>> shape_div((12, 4), 6), shape_div((4, 5, 6), 40)
+((2, 4), (1, 1, 3)))doc";
+
+inline constexpr char const* round_up = R"doc(round_up(a, b)
+
+The least multiples of b that are not below a, by modes. Where b has fewer modes, a stays.
+
+>>> round_up((100, 30), (64, 8))
+(128, 32))doc";
+
+inline constexpr char const* evenly_divides = R"doc(evenly_divides(a, b)
+
+Whether tiles b fill the shape a without a rest.
+
+>>> evenly_divides((128, 30), (64, 8)), evenly_divides((128, 32), (64, 8))
+(False, True))doc";
+
+inline constexpr char const* elem_scale = R"doc(elem_scale(a, b)
+
+Each integer of a times the size of what b has in its place.
+
+>>> elem_scale((2, 3), ((4, 5), 6))
+(40, 18))doc";
+
+inline constexpr char const* inner_product = R"doc(inner_product(a, b)
+
+The sum of the products of the integers in one place, as of a coordinate and strides.
+
+>>> inner_product((2, (1, 3)), (1, (4, 8)))
+30)doc";
+
+inline constexpr char const* colex_less = R"doc(colex_less(a, b)
+
+Whether a comes before b in colexicographic order, that of a layout's coordinates: the last mode decides first.
+
+>>> colex_less((3, 0), (0, 1)), colex_less((0, 1), (3, 0))
+(True, False))doc";
+
+inline constexpr char const* lex_less = R"doc(lex_less(a, b)
+
+Whether a comes before b in lexicographic order: the first mode decides first.)doc";
+
+inline constexpr char const* tuple_max = R"doc(tuple_max(t)
+
+The greatest integer of a tuple or of a shape, CuTe's `max`.)doc";
+
+inline constexpr char const* tuple_sum = R"doc(tuple_sum(t)
+
+The sum of the integers of a tuple, CuTe's `sum`.)doc";
+
+inline constexpr char const* tuple_gcd = R"doc(tuple_gcd(t)
+
+The greatest common divisor of the integers of a tuple, CuTe's `gcd`.)doc";
+
+inline constexpr char const* compact_col_major = R"doc(compact_col_major(shape, first=1)
+
+The strides of a compact layout, the first mode fastest, from the stride `first` on.
+
+>>> compact_col_major((2, (3, 4)))
+(Int(1), (2, 6)))doc";
+
+inline constexpr char const* compact_row_major = R"doc(compact_row_major(shape, first=1)
+
+The strides of a compact layout, the last mode fastest, from the stride `first` on.
+
+>>> compact_row_major((2, (3, 4)))
+(12, (4, Int(1))))doc";
+
+inline constexpr char const* make_basis_like = R"doc(make_basis_like(shape)
+
+The strides of the identity: a unit step along each mode.
+
+>>> print(notation(make_basis_like((4, (2, 3)))))
+(_1@0,(_1@0@1,_1@1@1)))doc";
+
+inline constexpr char const* repeat_like = R"doc(repeat_like(t, value)
+
+A tuple of the nesting of t with one value everywhere.
+
+>>> repeat_like((4, (2, 3)), 0)
+(0, (0, 0)))doc";
+
+inline constexpr char const* product_like = R"doc(product_like(t, profile)
+
+The sizes of what t has at the leaves of a profile.
+
+>>> product_like((2, (3, 4)), (0, 0))
+(2, 12))doc";
+
 inline constexpr char const* elem_less = R"doc(elem_less(a, b)
 
 Whether each integer of the coordinate a is less than the one of b, a shape or a layout of the same nesting. a may have fewer
@@ -123,14 +217,16 @@ and its operands and results by name. Of result and error, the text of a LayoutE
 
 inline constexpr char const* crd2idx = R"doc(crd2idx(coord, layout) or crd2idx(coord, shape, stride=None)
 
-The index of a coordinate: an integer, flat or nested. Without strides, its position in colexicographic order.
+The index of a coordinate: an integer, flat or nested. Without strides, its position in colexicographic order. NumPy arrays of
+integers in the coordinate broadcast and give an array of indices.
 
 >>> crd2idx((1, (1, 2)), (3, (2, 3)), (3, (12, 1)))
 17)doc";
 
 inline constexpr char const* idx2crd = R"doc(idx2crd(index, shape, stride=None)
 
-The coordinate at an index, in colexicographic order, or in that of compact strides.
+The coordinate at an index, in colexicographic order, or in that of compact strides. Static integers stay static. Of an array of
+indices, a coordinate of arrays.
 
 >>> idx2crd(16, (3, (2, 3)))
 (1, (1, 2)))doc";
@@ -158,13 +254,16 @@ inline constexpr char const* group = R"doc(group(x, begin, end)
 
 The same layout, or the same tuple, with the modes begin to end - 1 grouped into one.)doc";
 
-inline constexpr char const* append = R"doc(append(x, rank, mode=Layout(1, 0))
+inline constexpr char const* append = R"doc(append(x, rank, mode=Layout(1, 0)) or append(x, mode)
 
-The layout, or the tuple, with `mode` repeated at its end up to a rank. A tuple needs the mode.)doc";
+The layout, or the tuple, with `mode` repeated at its end up to a rank, or once. A tuple needs the mode.
 
-inline constexpr char const* prepend = R"doc(prepend(x, rank, mode=Layout(1, 0))
+>>> append((1, 2), 3), append((1, 2), 4, 3)
+((1, 2, 3), (1, 2, 3, 3)))doc";
 
-The layout, or the tuple, with `mode` repeated at its front up to a rank. A tuple needs the mode.)doc";
+inline constexpr char const* prepend = R"doc(prepend(x, rank, mode=Layout(1, 0)) or prepend(x, mode)
+
+The layout, or the tuple, with `mode` repeated at its front up to a rank, or once. A tuple needs the mode.)doc";
 
 inline constexpr char const* replace = R"doc(replace(x, at, mode)
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 #include <optional>
@@ -10,6 +11,7 @@
 
 #include "base/errors.hpp"
 #include "bindings/layout_arguments.hpp"
+#include "bindings/layout_batches.hpp"
 #include "layout/algebra.hpp"
 #include "layout/composer.hpp"
 #include "layout/swizzle.hpp"
@@ -100,15 +102,28 @@ inline IntTuple shape_argument(Place place, py::handle value) {
   return int_tuple_argument(place, value);
 }
 
-// A shape whose extents are 1 or more and whose size fits.
-inline IntTuple extents_argument(Place place, py::handle value) {
+// A shape whose size fits, and one that has elements, too.
+inline IntTuple any_extents_argument(Place place, py::handle value, bool has_elements = false) {
   IntTuple shape = shape_argument(place, value);
   try {
+    if (has_elements) require_elements(shape);
     Layout const checked(shape);
   } catch (LayoutError const& error) {
     throw LayoutError(std::string(place.operation) + ": " + place.argument + ": " + error.what());
   }
   return shape;
+}
+
+inline IntTuple extents_argument(Place place, py::handle value) { return any_extents_argument(place, value, true); }
+
+inline bool has_static(IntTuple const& t) {
+  if (!t.is_tuple()) return t.leaf().is_static;
+  return std::any_of(t.elements().begin(), t.elements().end(), [](IntTuple const& e) { return has_static(e); });
+}
+
+// What comes of arguments with a static integer among them is static where C++ would know it; else it is plain ints.
+inline py::object like(IntTuple const& argument, IntTuple const& result) {
+  return has_static(argument) ? to_python(result) : to_plain_python(result);
 }
 
 // Shape and stride, a shape and LayoutLeft or LayoutRight, or one text.
@@ -139,6 +154,12 @@ inline Tiler coordinate_argument(py::args const& coords) {
   return tiler_argument({"layout(coord)", "coord"}, coords.size() == 1 ? py::object(coords[0]) : py::object(coords));
 }
 
+// () of a layout of no modes.
+inline bool is_only_coordinate(Layout const& l, py::args const& coords) {
+  if (l.rank() > 0) return false;
+  return coords.empty() || (coords.size() == 1 && is_sequence(coords[0]) && PySequence_Size(coords[0].ptr()) == 0);
+}
+
 inline Tiler slicing_argument(char const* operation, py::handle coord) {
   return tiler_argument({operation, "coord"}, coord);
 }
@@ -147,7 +168,8 @@ inline Tiler slicing_argument(char const* operation, py::handle coord) {
 template <class AnyLayoutType>
 py::object value_at(AnyLayoutType const& l, Tiler const& coord) {
   try {
-    return to_plain_python(l(coordinate(coord)));
+    IntTuple const c = coordinate(coord);
+    return like(c, l(c));
   } catch (LayoutError const& error) {
     throw LayoutError("coord " + to_string(coord) + " of " + to_string(l) + ": " + error.what());
   }
@@ -162,6 +184,8 @@ inline py::object value_or_slice(Layout const& l, py::args const& coords) {
       throw LayoutError("coord " + std::to_string(index) + " of " + to_string(l) + ": " + error.what());
     }
   }
+  if (has_array(coords)) return values_at(l, coords);
+  if (is_only_coordinate(l, coords)) return py::int_(0);
   Tiler const coord = coordinate_argument(coords);
   return has_any(coord) ? py::cast(slice(coord, l)) : value_at(l, coord);
 }
@@ -171,6 +195,7 @@ inline py::object composed_slice(SwizzledSlice&& sliced) {
 }
 
 inline py::object value_or_slice(ComposedLayout const& l, py::args const& coords) {
+  if (has_array(coords)) return values_at(l, coords);
   Tiler const coord = coordinate_argument(coords);
   return has_any(coord) ? composed_slice(slice_and_offset(coord, l)) : value_at(l, coord);
 }
@@ -258,12 +283,19 @@ inline py::list all_values(AnyLayout const& any, std::int64_t limit) {
   return result;
 }
 
+// Whether text is a swizzle and no composed layout that begins with one.
+inline bool is_swizzle_text(std::string const& text) {
+  return text.find('S') != std::string::npos && text.find('o') == std::string::npos;
+}
+
 // c -> outer(offset + inner(c)). A composed layout on either side brings its functions with it.
 inline ComposedLayout composed_of(py::handle outer, Integer const& offset, py::handle inner) {
   AnyLayout const last = any_layout_argument({"ComposedLayout", "inner"}, inner);
   std::vector<ComposedLayout::Function> functions;
   if (is_a<Swizzle>(outer)) {
     functions.emplace_back(outer.cast<Swizzle const&>(), offset);
+  } else if (is_text(outer) && is_swizzle_text(text_argument({"ComposedLayout", "outer"}, outer))) {
+    functions.emplace_back(parse_swizzle(text_argument({"ComposedLayout", "outer"}, outer)), offset);
   } else {
     AnyLayout const first = any_layout_argument({"ComposedLayout", "outer"}, outer);
     if (auto const* composed = std::get_if<ComposedLayout>(&first)) functions = composed->functions();

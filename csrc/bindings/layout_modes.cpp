@@ -2,6 +2,21 @@
 #include "bindings/layout_entries.hpp"
 
 namespace cute_py::bindings {
+namespace {
+
+// append(tuple, element) and append(layout, mode): one more, as CuTe's functions of that name without a rank.
+py::object appended_one(char const* name, py::handle l, py::handle element,
+                        Tiler (*of_tuple)(Tiler const&, int, Tiler const&),
+                        Layout (*of_layout)(Layout const&, int, Layout const&)) {
+  if (is_sequence(l)) {
+    Tiler const t = elements_argument(name, l);
+    return to_python(of_tuple(t, t.rank() + 1, tiler_argument({name, "element"}, element)));
+  }
+  Layout const mode = layout_argument({name, "mode"}, element);
+  return on_domain({name, "layout"}, l, [&](Layout const& inner) { return of_layout(inner, inner.rank() + 1, mode); });
+}
+
+}  // namespace
 
 void register_layout_modes(py::module_& m) {
   m.def("get",
@@ -40,13 +55,12 @@ void register_layout_modes(py::module_& m) {
     m.def(name,
           named(name,
                 [name, f, of_tuple](py::handle l, py::handle rank, py::handle mode) {
+                  if (mode.is_none() && (is_sequence(l) || is_a<Layout>(rank)))
+                    return appended_one(name, l, rank, of_tuple, f);
                   int const r = small_argument({name, "rank"}, rank);
                   if (r < 1 || r > 255)
                     throw LayoutError(std::string(name) + ": rank is 1 to 255, not " + std::to_string(r));
                   if (is_sequence(l)) {
-                    if (mode.is_none()) {
-                      throw LayoutError(std::string(name) + ": a tuple has no default element; next: give mode=");
-                    }
                     return to_python(of_tuple(elements_argument(name, l), r, tiler_argument({name, "mode"}, mode)));
                   }
                   Layout const x = mode.is_none() ? Layout() : layout_argument({name, "mode"}, mode);

@@ -61,17 +61,87 @@ void def_query(py::module_& m, char const* name, char const* doc, OfShape of) {
         named(name,
               [name, of](py::handle value, py::args const& modes) {
                 Place const place{name, "the first argument"};
-                IntTuple const whole =
-                    std::string_view(name) == "size" ? extents_argument(place, value) : shape_argument(place, value);
+                IntTuple const whole = std::string_view(name) == "size" ? any_extents_argument(place, value)
+                                                                        : shape_argument(place, value);
                 return of(modes.empty() ? whole : at_path(name, whole, path_of(name, modes)));
               }),
         doc);
+}
+
+// f of two tuples or shapes of layouts.
+template <class F>
+void def_pair(py::module_& m, char const* name, char const* doc, F f) {
+  m.def(name,
+        named(name,
+              [name, f](py::handle a, py::handle b) {
+                return f(shape_argument({name, "a"}, a), shape_argument({name, "b"}, b));
+              }),
+        py::arg("a"), py::arg("b"), doc);
+}
+
+// f of one tuple.
+template <class F>
+void def_fold(py::module_& m, char const* name, char const* doc, F f) {
+  m.def(name, named(name, [name, f](py::handle t) { return to_python(f(shape_argument({name, "t"}, t))); }),
+        py::arg("t"), doc);
+}
+
+// The strides of a compact layout that begin with `first`.
+void def_compact(py::module_& m, char const* name, char const* doc, IntTuple (*f)(IntTuple const&, Integer const&)) {
+  m.def(name,
+        named(name,
+              [name, f](py::handle shape, py::handle first) {
+                IntTuple const s = any_extents_argument({name, "shape"}, shape);
+                return to_python(f(s, first.is_none() ? fixed(1) : dynamic_or_static({name, "first"}, first)));
+              }),
+        py::arg("shape"), py::arg("first") = py::none(), doc);
+}
+
+void register_tuple_functions(py::module_& m) {
+  def_pair(m, "shape_div", docs::shape_div,
+           [](IntTuple const& a, IntTuple const& b) { return to_python(shape_div(a, b)); });
+  def_pair(m, "round_up", docs::round_up,
+           [](IntTuple const& a, IntTuple const& b) { return to_python(round_up(a, b)); });
+  def_pair(m, "evenly_divides", docs::evenly_divides,
+           [](IntTuple const& a, IntTuple const& b) { return evenly_divides(a, b); });
+  def_pair(m, "elem_scale", docs::elem_scale,
+           [](IntTuple const& a, IntTuple const& b) { return to_python(elem_scale(a, b)); });
+  def_pair(m, "inner_product", docs::inner_product,
+           [](IntTuple const& a, IntTuple const& b) { return to_python(inner_product(a, b)); });
+  def_pair(m, "colex_less", docs::colex_less, [](IntTuple const& a, IntTuple const& b) { return colex_less(a, b); });
+  def_pair(m, "lex_less", docs::lex_less, [](IntTuple const& a, IntTuple const& b) { return lex_less(a, b); });
+  def_fold(m, "tuple_max", docs::tuple_max, &greatest);
+  def_fold(m, "tuple_sum", docs::tuple_sum, &sum);
+  def_fold(m, "tuple_gcd", docs::tuple_gcd, [](IntTuple const& t) { return gcd(t); });
+  def_compact(m, "compact_col_major", docs::compact_col_major, &compact_left);
+  def_compact(m, "compact_row_major", docs::compact_row_major, &compact_right);
+  m.def("make_basis_like",
+        named("make_basis_like",
+              [](py::handle shape) {
+                return to_python(basis_like(shape_argument({"make_basis_like", "shape"}, shape)));
+              }),
+        py::arg("shape"), docs::make_basis_like);
+  m.def("repeat_like",
+        named("repeat_like",
+              [](py::handle t, py::handle value) {
+                return to_python(repeat_like(shape_argument({"repeat_like", "t"}, t),
+                                             dynamic_or_static({"repeat_like", "value"}, value)));
+              }),
+        py::arg("t"), py::arg("value"), docs::repeat_like);
+  m.def("product_like",
+        named("product_like",
+              [](py::handle t, py::handle profile) {
+                return to_python(product_like(shape_argument({"product_like", "t"}, t),
+                                              shape_argument({"product_like", "profile"}, profile)));
+              }),
+        py::arg("t"), py::arg("profile"), docs::product_like);
 }
 
 }  // namespace
 
 void register_layout_queries(py::module_& m) {
   register_constructors(m);
+  register_tuple_functions(m);
   def_query(m, "rank", docs::rank, [](IntTuple const& t) { return t.rank(); });
   def_query(m, "depth", docs::depth, [](IntTuple const& t) { return t.depth(); });
   def_query(m, "size", docs::size, [](IntTuple const& t) { return to_python(product(t)); });
@@ -132,24 +202,42 @@ void register_layout_queries(py::module_& m) {
   m.def("crd2idx",
         named("crd2idx",
               [](py::handle coord, py::handle shape, py::handle stride) {
+                bool const of_layout = is_layout(shape);
+                if (of_layout && !stride.is_none())
+                  throw LayoutError("stride goes with a shape; the layout has its own");
+                if (has_array(coord)) {
+                  if (of_layout) {
+                    return std::visit([&](auto const& l) { return values_at(l, coord); },
+                                      any_layout_argument({"crd2idx", "shape"}, shape));
+                  }
+                  IntTuple const s = extents_argument({"crd2idx", "shape"}, shape);
+                  return values_at(
+                      stride.is_none() ? Layout(s) : Layout(s, int_tuple_argument({"crd2idx", "stride"}, stride)),
+                      coord);
+                }
                 IntTuple const c = int_tuple_argument({"crd2idx", "coord"}, coord);
-                if (is_layout(shape)) {
-                  if (!stride.is_none()) throw LayoutError("stride goes with a shape; the layout has its own");
-                  return to_plain_python(std::visit([&](auto const& l) { return l(c); },
-                                                    any_layout_argument({"crd2idx", "shape"}, shape)));
+                if (of_layout) {
+                  return like(c, std::visit([&](auto const& l) { return l(c); },
+                                            any_layout_argument({"crd2idx", "shape"}, shape)));
                 }
                 IntTuple const s = extents_argument({"crd2idx", "shape"}, shape);
-                if (stride.is_none()) return to_plain_python(crd2idx(c, s));
-                return to_plain_python(Layout(s, int_tuple_argument({"crd2idx", "stride"}, stride))(c));
+                if (stride.is_none()) return like(c, crd2idx(c, s));
+                return like(c, Layout(s, int_tuple_argument({"crd2idx", "stride"}, stride))(c));
               }),
         py::arg("coord"), py::arg("shape"), py::arg("stride") = py::none(), docs::crd2idx);
   m.def("idx2crd",
         named("idx2crd",
               [](py::handle index, py::handle shape, py::handle stride) {
-                IntTuple const i = int_tuple_argument({"idx2crd", "index"}, index);
                 IntTuple const s = extents_argument({"idx2crd", "shape"}, shape);
-                if (stride.is_none()) return to_plain_python(idx2crd(i, s));
-                return to_plain_python(idx2crd(i, s, int_tuple_argument({"idx2crd", "stride"}, stride)));
+                if (has_array(index)) {
+                  return coordinates_at(index, s,
+                                        stride.is_none()
+                                            ? std::nullopt
+                                            : std::optional(int_tuple_argument({"idx2crd", "stride"}, stride)));
+                }
+                IntTuple const i = int_tuple_argument({"idx2crd", "index"}, index);
+                if (stride.is_none()) return like(i, idx2crd(i, s));
+                return like(i, idx2crd(i, s, int_tuple_argument({"idx2crd", "stride"}, stride)));
               }),
         py::arg("index"), py::arg("shape"), py::arg("stride") = py::none(), docs::idx2crd);
   m.def("crd2crd",
@@ -157,7 +245,8 @@ void register_layout_queries(py::module_& m) {
               [](py::handle coord, py::handle from, py::handle to) {
                 IntTuple const src = extents_argument({"crd2crd", "src_shape"}, from);
                 IntTuple const dst = extents_argument({"crd2crd", "dst_shape"}, to);
-                return to_plain_python(crd2crd(int_tuple_argument({"crd2crd", "coord"}, coord), src, dst));
+                IntTuple const c = int_tuple_argument({"crd2crd", "coord"}, coord);
+                return like(c, crd2crd(c, src, dst));
               }),
         py::arg("coord"), py::arg("src_shape"), py::arg("dst_shape"), docs::crd2crd);
   m.def("elem_less",

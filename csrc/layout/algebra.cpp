@@ -27,6 +27,7 @@ FlatLayout merged(FlatLayout f, bool beyond, Record* record = nullptr) {
     record->push_back({kind, {}});
     for (auto const& [name, i] : modes) record->back().values.push_back({name, one_mode(f.shape[i], f.stride[i])});
   };
+  if (f.shape.empty()) return {{fixed(1)}, {fixed(0)}};  // the shape ()
   std::size_t const last = f.shape.size() - 1;
   if (beyond && f.shape[last].is(1)) f.shape[last] = fixed(2);
   note("start", {{"mode", last}});
@@ -424,6 +425,8 @@ Layout filter(Layout const& layout, IntTuple const& profile) {
 }
 
 Layout composition(Layout const& a, Layout const& b, Record* record) {
+  require_elements("composition", a);
+  require_elements("composition", b);
   check_modes(a, b);
   Layout const lhs = by_profile("composition", a, coprofile(b), [](Layout const& l) { return coalesced(l, true); });
   return Composer(a, lhs, b, record).result();
@@ -452,6 +455,7 @@ Layout composition(Layout const& a, Tiler const& b, Record* record) {
 }
 
 Layout complement(Layout const& layout, IntTuple const& cotarget, Record* record) {
+  require_elements("complement", layout);
   refuse_basis("complement", layout);
   auto const note = [&](char const* kind, std::initializer_list<std::pair<char const*, Tiler>> values) {
     if (record != nullptr) record->push_back({kind, values});
@@ -510,6 +514,7 @@ Layout complement(Layout const& layout, Record* record) {
 }
 
 Layout right_inverse(Layout const& layout) {
+  require_elements("right_inverse", layout);
   refuse_basis("right_inverse", layout);
   FlatLayout const f = merged(flat(layout), false);
   std::vector<Integer> const below = prefix_product(f.shape);
@@ -526,6 +531,7 @@ Layout right_inverse(Layout const& layout) {
 }
 
 Layout left_inverse(Layout const& layout) {
+  require_elements("left_inverse", layout);
   refuse_basis("left_inverse", layout);
   FlatLayout const f = merged(flat(layout), false);
   std::vector<Integer> const below = prefix_product(f.shape);
@@ -606,6 +612,8 @@ Layout logical_divide(Layout const& layout, Tiler const& tiler, Record* record) 
     case Tiler::Kind::integer:
       return logical_divide(layout, Tiler::of(Layout(IntTuple(tiler.integer))), record);
     case Tiler::Kind::layout: {
+      require_elements("logical_divide", layout);
+      require_elements("logical_divide", tiler.layout);
       IntTuple const target = coalesce(layout).shape();
       Layout const rest = complement(tiler.layout, target);
       Layout const both = make_layout({tiler.layout, rest});
@@ -640,6 +648,8 @@ Layout logical_product(Layout const& block, Tiler const& tiler, Record* record) 
     case Tiler::Kind::integer:
       return logical_product(block, Tiler::of(Layout(IntTuple(tiler.integer))), record);
     case Tiler::Kind::layout: {
+      require_elements("logical_product", block);
+      require_elements("logical_product", tiler.layout);
       Integer const reach = block.size() * cosize(tiler.layout);
       Layout const free = complement(block, IntTuple(reach));
       if (record != nullptr) {
@@ -685,6 +695,7 @@ Layout tile_to_shape(Layout const& block, IntTuple const& shape, std::optional<I
     throw LayoutError("tile_to_shape: the block " + to_string(block) + " has more modes than the shape " +
                       to_string(shape));
   }
+  require_elements("tile_to_shape", block);
   Layout const padded = append(block, shape.rank());
   IntTuple const block_shape = product_each(padded.shape());
   IntTuple const target = product_each(shape);
@@ -700,12 +711,14 @@ Layout tile_to_shape(Layout const& block, IntTuple const& shape, std::optional<I
 
 Layout upcast(Layout const& layout, std::int64_t n) {
   check_factor("upcast", n);
+  require_elements("upcast", layout);
   refuse_basis("upcast", layout);
   return upcast_mode(layout.shape(), layout.stride(), n);
 }
 
 Layout downcast(Layout const& layout, std::int64_t n) {
   check_factor("downcast", n);
+  require_elements("downcast", layout);
   refuse_basis("downcast", layout);
   FlatLayout const f = flat(layout);
   if (std::none_of(f.stride.begin(), f.stride.end(), [](Integer const& d) { return d.is(1); })) {

@@ -184,6 +184,14 @@ IntTuple product_each(IntTuple const& t) {
   return IntTuple(std::move(result));
 }
 
+IntTuple product_like(IntTuple const& t, IntTuple const& profile) {
+  if (!profile.is_tuple()) return product(t);
+  require_equal_ranks("product_like", t, profile);
+  std::vector<IntTuple> result;
+  for (int i = 0; i < t.rank(); ++i) result.push_back(product_like(t[i], profile[i]));
+  return IntTuple(std::move(result));
+}
+
 bool congruent(IntTuple const& a, IntTuple const& b) {
   if (a.is_tuple() != b.is_tuple() || a.rank() != b.rank()) return false;
   if (!a.is_tuple()) return true;
@@ -241,6 +249,120 @@ IntTuple ceil_div(IntTuple const& a, IntTuple const& b) {
   }
   return IntTuple(std::move(result));
 }
+
+namespace {
+
+// f of the elements of two tuples of one rank.
+template <class F>
+IntTuple by_modes(char const* what, IntTuple const& a, IntTuple const& b, F f) {
+  require_equal_ranks(what, a, b);
+  std::vector<IntTuple> result;
+  result.reserve(a.rank());
+  for (int i = 0; i < a.rank(); ++i) result.push_back(f(a[i], b[i]));
+  return IntTuple(std::move(result));
+}
+
+// f of all integers, from left to right.
+template <class F>
+Integer folded(char const* what, IntTuple const& t, F f) {
+  std::vector<Integer> const all = leaves(t);
+  if (all.empty()) throw LayoutError(std::string(what) + ": there is no integer in " + to_string(t));
+  for (auto const& i : all) {
+    if (i.has_basis()) throw LayoutError(std::string(what) + ": " + to_string(i) + " is no integer");
+  }
+  Integer result = all[0];
+  for (std::size_t i = 1; i < all.size(); ++i) result = f(result, all[i]);
+  return result;
+}
+
+// Whether a comes before b by their elements, from the first or from the last one. What ends earlier comes before.
+bool comes_before(char const* what, IntTuple const& a, IntTuple const& b, bool from_last) {
+  if (a.is_tuple() != b.is_tuple()) {
+    throw LayoutError(std::string(what) + ": " + to_string(a) + " and " + to_string(b) +
+                      ": one is a tuple, the other is not; next: give two of one nesting");
+  }
+  if (!a.is_tuple()) return a.leaf().value < b.leaf().value;
+  for (int i = 0; i < std::min(a.rank(), b.rank()); ++i) {
+    IntTuple const& x = a[from_last ? a.rank() - 1 - i : i];
+    IntTuple const& y = b[from_last ? b.rank() - 1 - i : i];
+    if (x != y) return comes_before(what, x, y, from_last);
+  }
+  return a.rank() < b.rank();
+}
+
+}  // namespace
+
+IntTuple shape_div(IntTuple const& a, IntTuple const& b) {
+  if (!a.is_tuple()) {
+    Integer const divisor = product(b);
+    Integer const& whole = a.leaf();
+    Integer const result = ceil_div(whole, divisor);  // throws for a divisor of 0
+    if (whole.value != 0 && whole.value % divisor.value != 0 && divisor.value % whole.value != 0) {
+      throw LayoutError("shape_div: neither of " + to_string(a) + " and " + to_string(divisor) +
+                        " divides the other; next: ceil_div rounds up");
+    }
+    return result;
+  }
+  if (b.is_tuple()) return by_modes("shape_div", a, b, [](auto const& x, auto const& y) { return shape_div(x, y); });
+  std::vector<IntTuple> result;
+  IntTuple rest = b;
+  for (auto const& e : a.elements()) {
+    result.push_back(shape_div(e, rest));
+    rest = shape_div(rest, e);
+  }
+  return IntTuple(std::move(result));
+}
+
+IntTuple round_up(IntTuple const& a, IntTuple const& b) {
+  if (!a.is_tuple() && !b.is_tuple()) return ceil_div(a.leaf(), b.leaf()) * b.leaf();
+  if (!a.is_tuple() || !b.is_tuple() || a.rank() < b.rank()) {
+    throw LayoutError("round_up: " + to_string(b) + " has no mode for each of " + to_string(a) +
+                      "; next: give multiples in the nesting of the shape, or fewer of them");
+  }
+  std::vector<IntTuple> result;
+  for (int i = 0; i < a.rank(); ++i) result.push_back(i < b.rank() ? round_up(a[i], b[i]) : a[i]);
+  return IntTuple(std::move(result));
+}
+
+bool evenly_divides(IntTuple const& a, IntTuple const& b) {
+  if (!b.is_tuple()) return product(a).value == multiply(b.leaf().value, product(ceil_div(a, b)).value);
+  if (b.rank() > a.rank()) return false;
+  for (int i = 0; i < b.rank(); ++i) {
+    if (!evenly_divides(a[i], b[i])) return false;
+  }
+  return true;
+}
+
+IntTuple elem_scale(IntTuple const& a, IntTuple const& b) {
+  if (!a.is_tuple()) return a.leaf() * product(b);
+  return by_modes("elem_scale", a, b, [](auto const& x, auto const& y) { return elem_scale(x, y); });
+}
+
+Integer inner_product(IntTuple const& a, IntTuple const& b) {
+  if (!a.is_tuple() && !b.is_tuple()) return a.leaf() * b.leaf();
+  require_equal_ranks("inner_product", a, b);
+  Integer total = fixed(0);
+  for (int i = 0; i < a.rank(); ++i) total = total + inner_product(a[i], b[i]);
+  return total;
+}
+
+Integer greatest(IntTuple const& t) {
+  return folded("tuple_max", t, [](Integer const& a, Integer const& b) { return max(a, b); });
+}
+
+Integer sum(IntTuple const& t) {
+  return folded("tuple_sum", t, [](Integer const& a, Integer const& b) { return a + b; });
+}
+
+Integer gcd(IntTuple const& t) {
+  return folded("tuple_gcd", t, [](Integer const& a, Integer const& b) {
+    return Integer{std::gcd(a.value, b.value), {}, a.is_static && b.is_static};
+  });
+}
+
+bool colex_less(IntTuple const& a, IntTuple const& b) { return comes_before("colex_less", a, b, true); }
+
+bool lex_less(IntTuple const& a, IntTuple const& b) { return comes_before("lex_less", a, b, false); }
 
 IntTuple repeat_like(IntTuple const& t, Integer const& value) {
   if (!t.is_tuple()) return value;
@@ -322,8 +444,10 @@ std::int64_t index_at(std::int64_t coord, IntTuple const& shape, IntTuple const&
   if (!shape.is_tuple()) return multiply(coord, stride.leaf().value);
   std::int64_t sum = 0;
   int const last = shape.rank() - 1;
+  if (last < 0) return 0;
   for (int i = 0; i < last; ++i) {
     std::int64_t const extent = product(shape[i]).value;
+    if (extent == 0) throw LayoutError("the shape " + to_string(shape) + " has no coordinates");
     sum = add(sum, index_at(coord % extent, shape[i], stride[i]));
     coord /= extent;
   }

@@ -66,6 +66,8 @@ IntTuple wrap(IntTuple const& t);
 
 Integer product(IntTuple const& t);
 IntTuple product_each(IntTuple const& t);
+// The sizes of what t has at the leaves of the profile.
+IntTuple product_like(IntTuple const& t, IntTuple const& profile);
 
 bool congruent(IntTuple const& a, IntTuple const& b);
 bool weakly_congruent(IntTuple const& a, IntTuple const& b);
@@ -74,6 +76,25 @@ bool compatible(IntTuple const& a, IntTuple const& b);
 bool elem_less(IntTuple const& a, IntTuple const& b);
 
 IntTuple ceil_div(IntTuple const& a, IntTuple const& b);
+
+// a divided by b where one divides the other, rounded up: a tuple by modes, by an integer from left to right, an
+// integer by a tuple's size. Throws LayoutError where neither divides.
+IntTuple shape_div(IntTuple const& a, IntTuple const& b);
+// The least multiples of b that are not below a, by modes; where b has fewer, a stays.
+IntTuple round_up(IntTuple const& a, IntTuple const& b);
+// Whether tiles of b fill a without rest.
+bool evenly_divides(IntTuple const& a, IntTuple const& b);
+// Each integer of a times the size of what b has there.
+IntTuple elem_scale(IntTuple const& a, IntTuple const& b);
+// The sum of the products of integers in one place.
+Integer inner_product(IntTuple const& a, IntTuple const& b);
+Integer greatest(IntTuple const& t);
+Integer sum(IntTuple const& t);
+Integer gcd(IntTuple const& t);
+
+// In colexicographic order, the last mode first, and in lexicographic order.
+bool colex_less(IntTuple const& a, IntTuple const& b);
+bool lex_less(IntTuple const& a, IntTuple const& b);
 
 IntTuple repeat_like(IntTuple const& t, Integer const& value);
 

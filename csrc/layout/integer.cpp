@@ -66,6 +66,10 @@ Integer min(Integer const& a, Integer const& b) {
   return {a.value < b.value ? a.value : b.value, {}, both_static(a, b)};
 }
 
+Integer max(Integer const& a, Integer const& b) {
+  return {a.value < b.value ? b.value : a.value, {}, both_static(a, b)};
+}
+
 Integer abs(Integer const& a) { return a.value < 0 ? -a : a; }
 
 Integer sign(Integer const& a) { return {(a.value > 0) - (a.value < 0), {}, a.is_static}; }

@@ -43,6 +43,7 @@ Integer operator*(Integer const& a, Integer const& b);
 Integer operator/(Integer const& a, Integer const& b);
 Integer operator%(Integer const& a, Integer const& b);
 Integer min(Integer const& a, Integer const& b);
+Integer max(Integer const& a, Integer const& b);
 Integer abs(Integer const& a);
 Integer sign(Integer const& a);
 Integer ceil_div(Integer const& a, Integer const& b);

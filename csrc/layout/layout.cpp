@@ -4,24 +4,27 @@
 #include <string>
 
 #include "base/errors.hpp"
+#include "layout/composer.hpp"
 #include "layout/text.hpp"
 
 namespace cute_py::layout {
 namespace {
 
-void check_extents(IntTuple const& shape, IntTuple const& whole) {
+void check_extents(IntTuple const& shape, IntTuple const& whole, std::int64_t least) {
   if (shape.is_tuple()) {
-    if (shape.rank() == 0) throw LayoutError("the shape " + to_string(whole) + " has an empty tuple in it");
-    for (auto const& e : shape.elements()) check_extents(e, whole);
+    if (shape.rank() == 0 && (least > 0 || whole.rank() > 0)) {
+      throw LayoutError("the shape " + to_string(whole) + " has an empty tuple in it");
+    }
+    for (auto const& e : shape.elements()) check_extents(e, whole, least);
     return;
   }
   if (shape.leaf().has_basis()) {
     throw LayoutError("the shape " + to_string(whole) + " has the basis element " + to_string(shape) +
                       " in it; only a stride can be one");
   }
-  if (shape.leaf().value < 1) {
-    throw LayoutError("the shape " + to_string(whole) + " has the extent " + to_string(shape) +
-                      " in it; extents are 1 or more");
+  if (shape.leaf().value < least) {
+    throw LayoutError("the shape " + to_string(whole) + " has the extent " + to_string(shape) + " in it; extents are " +
+                      std::to_string(least) + " or more");
   }
 }
 
@@ -82,7 +85,7 @@ IntTuple plus_one(IntTuple const& t) {
 }  // namespace
 
 Layout::Layout(IntTuple shape, IntTuple stride) : shape_(std::move(shape)), stride_(std::move(stride)) {
-  check_extents(shape_, shape_);
+  check_extents(shape_, shape_, 0);
   if (!congruent(shape_, stride_)) {
     throw LayoutError("the shape " + to_string(shape_) + " and the stride " + to_string(stride_) +
                       " are not congruent: they need the same nesting");
@@ -91,7 +94,7 @@ Layout::Layout(IntTuple shape, IntTuple stride) : shape_(std::move(shape)), stri
 }
 
 Layout::Layout(IntTuple const& shape) : shape_(shape) {
-  check_extents(shape_, shape_);
+  check_extents(shape_, shape_, 0);
   stride_ = compact_left(shape_);
 }
 
@@ -207,6 +210,14 @@ Tiler replace(Tiler const& t, int at, Tiler const& element) {
   return Tiler::of(std::move(result));
 }
 
+void require_elements(char const* operation, Layout const& layout) {
+  if (!layout.is_empty()) return;
+  throw LayoutError(std::string(operation) + ": " + to_string(layout) +
+                    " has no elements; next: give extents that are 1 or more");
+}
+
+void require_elements(IntTuple const& shape) { check_extents(shape, shape, 1); }
+
 bool has_any(Tiler const& coord) {
   for (auto const& e : coord.elements) {
     if (has_any(e)) return true;
@@ -223,6 +234,7 @@ IntTuple coordinate(Tiler const& coord) {
 }
 
 IntTuple coshape(Layout const& layout) {
+  if (layout.is_empty()) return coprofile(layout);
   FlatLayout const f = flat(layout);
   IntTuple last = fixed(0);
   for (std::size_t i = 0; i < f.shape.size(); ++i) {

@@ -9,12 +9,12 @@
 namespace cute_py::layout {
 
 // A function from coordinates to indices, or to coordinates where strides are basis elements: shape and stride of one
-// profile. Extents are 1 or more and the size fits in 64 bits.
+// profile. Extents are 0 or more and the size fits in 64 bits; the shape may be ().
 class Layout {
  public:
   Layout() : Layout(fixed(1), fixed(0), Trusted{}) {}
 
-  // Throws LayoutError for a shape and a stride that are not congruent and for extents below 1.
+  // Throws LayoutError for a shape and a stride that are not congruent and for extents below 0.
   Layout(IntTuple shape, IntTuple stride);
 
   // Compact, the first mode fastest.
@@ -30,6 +30,7 @@ class Layout {
   int rank() const { return shape_.rank(); }
   int depth() const { return shape_.depth(); }
   Integer size() const { return product(shape_); }
+  bool is_empty() const { return size().value == 0; }
 
   // Mode i; of a layout that is one integer, itself for i == 0.
   Layout operator[](int i) const;
@@ -96,6 +97,10 @@ Tiler group(Tiler const& t, int begin, int end);
 Tiler append(Tiler const& t, int rank, Tiler const& element);
 Tiler prepend(Tiler const& t, int rank, Tiler const& element);
 Tiler replace(Tiler const& t, int at, Tiler const& element);
+
+// Throws LayoutError for a layout without elements, which an operation cannot take.
+void require_elements(char const* operation, Layout const& layout);
+void require_elements(IntTuple const& shape);
 
 bool has_any(Tiler const& coord);
 // The coordinate without `_`. Throws LayoutError for a `_` or a layout in it.

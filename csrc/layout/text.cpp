@@ -34,16 +34,19 @@ class Parser {
 
   Tiler tiler(int nesting = 0) {
     if (nesting > kMaxDepth) fail("deeper than " + std::to_string(kMaxDepth) + " levels");
-    if (take("(")) {
+    bool const angled = take("<");  // a tuple of tilers, as CuTe's documents write it: <3:4,8:2>
+    if (angled || take("(")) {
+      std::string_view const end = angled ? ">" : ")";
       std::vector<Tiler> elements;
-      if (!take(")")) {
+      if (!take(end)) {
         do {
-          if (peek(")") && !elements.empty()) break;  // (4,) as in Python
+          if (peek(end) && !elements.empty()) break;  // (4,) as in Python
           elements.push_back(tiler(nesting + 1));
         } while (take(","));
-        expect(")");
+        expect(end);
       }
       Tiler tuple = Tiler::of(std::move(elements));
+      if (angled) return tuple;
       if (!peek(":")) return tuple;
       return Tiler::of(with_stride(tuple, nesting));
     }
@@ -62,6 +65,7 @@ class Parser {
       return integer(is_static);
     }
     std::vector<IntTuple> elements;
+    if (take(")")) return IntTuple(std::move(elements));
     do {
       if (peek(")") && !elements.empty()) break;
       elements.push_back(int_tuple(nesting + 1));

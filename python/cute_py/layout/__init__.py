@@ -1,8 +1,10 @@
 """CuTe's layout algebra with run-time integers, under CuTe's names.
 
 A layout maps coordinates to indices. Its first mode is the fastest (colexicographic order). Python ints are dynamic, `Int` is
-static; both give the same results, and differ in what is printed: ``(_4,8):(_1,4)``. ``None`` stands for CuTe's ``_``, a tuple
-of tilers acts by modes, and text in CuTe's notation is accepted wherever a layout is.
+static. Both give the same function; what is printed differs, ``(_4,8):(_1,4)``, and sometimes the modes do: a static extent of 1 vanishes
+where a dynamic one stays with its stride, and `complement` merges neighbouring static extents with each other, and dynamic ones, but none
+of one kind with one of the other. ``Int(8)`` is also written ``_8``: ``from cute_py.layout import _8``. ``None`` stands for CuTe's ``_``, a
+tuple of tilers acts by modes, and text in CuTe's notation, ``<3:4,8:2>`` for a tuple of tilers, is accepted wherever a layout is.
 
 Every function raises `LayoutError` for arguments that are no layouts, shapes or tilers, for results that do not fit in 64 bits,
 and where its law would not hold.
@@ -13,12 +15,17 @@ and where its law would not hold.
 
 from __future__ import annotations
 
+from typing import Any
+
 from cute_py._core import (
     Swizzle,
     append,
     blocked_product,
     ceil_div,
     coalesce,
+    colex_less,
+    compact_col_major,
+    compact_row_major,
     compatible,
     complement,
     composition,
@@ -31,6 +38,8 @@ from cute_py._core import (
     dice,
     downcast,
     elem_less,
+    elem_scale,
+    evenly_divides,
     filter_zeros,
     flat_divide,
     flat_product,
@@ -38,12 +47,14 @@ from cute_py._core import (
     get,
     group,
     idx2crd,
+    inner_product,
     layout_values,
     left_inverse,
+    lex_less,
     logical_divide,
     logical_product,
+    make_basis_like,
     make_composed_layout,
-    make_fragment_like,
     make_identity_layout,
     make_layout,
     make_layout_like,
@@ -57,13 +68,17 @@ from cute_py._core import (
     prepend,
     print_tiler,
     product_each,
+    product_like,
     raked_product,
     rank,
     recast_layout,
+    repeat_like,
     replace,
     right_inverse,
+    round_up,
     select,
     shape,
+    shape_div,
     size,
     slice_,
     slice_and_offset,
@@ -72,6 +87,9 @@ from cute_py._core import (
     tile_to_shape,
     tiled_divide,
     tiled_product,
+    tuple_gcd,
+    tuple_max,
+    tuple_sum,
     unflatten,
     upcast,
     weakly_congruent,
@@ -86,6 +104,7 @@ from cute_py._core import (
 )
 from cute_py.layout.drawn import ComposedLayout, Layout
 from cute_py.layout.integers import E, Int, LayoutLeft, LayoutRight, ScaledBasis
+from cute_py.layout.tensor import make_fragment_like
 
 __all__ = [
     "ComposedLayout",
@@ -100,6 +119,9 @@ __all__ = [
     "blocked_product",
     "ceil_div",
     "coalesce",
+    "colex_less",
+    "compact_col_major",
+    "compact_row_major",
     "compatible",
     "complement",
     "composition",
@@ -112,25 +134,36 @@ __all__ = [
     "dice",
     "downcast",
     "elem_less",
+    "elem_scale",
+    "evenly_divides",
     "filter_zeros",
     "flat_divide",
     "flat_product",
     "flatten",
     "get",
     "group",
+    "group_modes",
     "idx2crd",
+    "inner_product",
     "layout_values",
     "left_inverse",
+    "lex_less",
     "logical_divide",
     "logical_product",
+    "make_basis_like",
     "make_composed_layout",
+    "make_coord",
     "make_fragment_like",
     "make_identity_layout",
     "make_layout",
     "make_layout_like",
     "make_layout_tv",
     "make_ordered_layout",
+    "make_shape",
+    "make_step",
+    "make_stride",
     "make_swizzle",
+    "make_tile",
     "max_common_layout",
     "max_common_vector",
     "notation",
@@ -138,13 +171,17 @@ __all__ = [
     "parse",
     "prepend",
     "product_each",
+    "product_like",
     "raked_product",
     "rank",
     "recast_layout",
+    "repeat_like",
     "replace",
     "right_inverse",
+    "round_up",
     "select",
     "shape",
+    "shape_div",
     "size",
     "slice_",
     "slice_and_offset",
@@ -153,12 +190,35 @@ __all__ = [
     "tile_to_shape",
     "tiled_divide",
     "tiled_product",
+    "tuple_gcd",
+    "tuple_max",
+    "tuple_sum",
     "unflatten",
     "upcast",
     "weakly_congruent",
     "zipped_divide",
     "zipped_product",
 ]
+
+
+def make_shape(*elements: Any) -> tuple[Any, ...]:
+    """Return a tuple, as CuTe's function of this name. So do `make_stride`, `make_coord`, `make_tile` and `make_step`.
+
+    >>> print(make_layout(make_shape(Int(4), 8), make_stride(8, Int(1))))
+    (_4,8):(8,_1)
+    """
+    return elements
+
+
+make_stride = make_coord = make_tile = make_step = make_shape
+group_modes = group
+
+
+def __getattr__(name: str) -> Int:
+    """Return the static integer ``_8`` of a name like this."""
+    if name.startswith("_") and name[1:].isdecimal():
+        return Int(name[1:])
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def notation(value: object) -> str:

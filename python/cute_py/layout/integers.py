@@ -12,13 +12,44 @@ __all__ = ["E", "Int", "LayoutLeft", "LayoutRight", "ScaledBasis"]
 class Int(int):
     """A static integer, CuTe's ``Int<8>`` or ``_8``: an int that prints as C++ would show it.
 
-    >>> print(Int(8))
-    _8
-    >>> Int(8) + 1  # arithmetic gives plain integers
-    9
+    Sums, differences, products, quotients (``//``) and remainders of two static integers are static, and so is what comes of a static 0
+    or 1 whatever the other integer is: 0 times it, the remainder by 1. With any other number arithmetic is Python's own.
+
+    >>> print(Int(8), Int(8) * Int(4) + Int(1), Int(8) + 1)
+    _8 _33 9
     """
 
     __slots__ = ()
+
+    def __add__(self, other: Any) -> Any:
+        return _static(int.__add__(self, other), type(other) is Int)
+
+    def __sub__(self, other: Any) -> Any:
+        return _static(int.__sub__(self, other), type(other) is Int)
+
+    def __mul__(self, other: Any) -> Any:
+        return _static(int.__mul__(self, other), type(other) is Int or self == 0)
+
+    def __rmul__(self, other: Any) -> Any:
+        return _static(int.__rmul__(self, other), self == 0)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return _static(int.__floordiv__(self, other), type(other) is Int or self == 0)
+
+    def __mod__(self, other: Any) -> Any:
+        return _static(int.__mod__(self, other), type(other) is Int or self == 0)
+
+    def __rmod__(self, other: Any) -> Any:
+        return _static(int.__rmod__(self, other), abs(self) == 1)
+
+    def __neg__(self) -> Int:
+        return Int(int.__neg__(self))
+
+    def __pos__(self) -> Int:
+        return self
+
+    def __abs__(self) -> Int:
+        return Int(int.__abs__(self))
 
     def __repr__(self) -> str:
         return f"Int({int(self)})"
@@ -27,11 +58,18 @@ class Int(int):
         return f"_{int(self)}"
 
 
+def _static(result: Any, is_static: bool) -> Any:
+    return Int(result) if is_static and result is not NotImplemented else result
+
+
 class _Order:
     """The type of `LayoutLeft` and `LayoutRight`."""
 
     def __init__(self, name: str) -> None:
         self._name = name
+
+    def __call__(self) -> _Order:
+        return self  # C++ writes LayoutRight{}
 
     def __repr__(self) -> str:
         return self._name
