@@ -8,6 +8,12 @@ import pytest
 import cute_py
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--all-cases", action="store_true", help="judge all random cases against the headers, not three of ten"
+    )
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if cute_py.cuda_available():
         return

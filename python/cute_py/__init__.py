@@ -22,7 +22,9 @@ from cute_py.catalogue.ladder import Ladder, Rung, ladder
 from cute_py.catalogue.trace import Trace
 from cute_py.errors import CudaError, CuteError, LayoutError, OperandError, UnsupportedProblemError
 from cute_py.layout import *  # noqa: F403
+from cute_py.layout import printing as _printing
 from cute_py.layout import tensor as _tensor
+from cute_py.layout.printing import *  # noqa: F403
 from cute_py.layout.tensor import *  # noqa: F403
 from cute_py.machine.banks import BankConflicts, SwizzleChoice, bank_conflicts, best_swizzle
 from cute_py.machine.devices import Device, cuda_available, devices
@@ -97,6 +99,7 @@ __all__ = [
     "tune",
 ]
 __all__ += layout.__all__
+__all__ += _printing.__all__
 __all__ += _tensor.__all__
 __all__ += _tiled.__all__
 __all__ += _blas.__all__

@@ -235,6 +235,8 @@ def random_case(operation: str, maker: Maker) -> Case:
         return Case(operation, f"{operation}({cpp(layout)})", Int(result) if operation in {"rank", "depth"} else result)
     if operation in {"crd2idx", "idx2crd", "crd2crd", "slice_", "dice", "ceil_div", "congruent", "compatible"}:
         return coordinate_case(operation, maker)
+    if operation in TUPLE_FUNCTIONS:
+        return tuple_case(operation, maker)
     return swizzle_case(operation, maker)
 
 
@@ -323,6 +325,66 @@ def coordinate_case(operation: str, maker: Maker) -> Case:
     return call(operation, coord, layout)
 
 
+# What takes tuples of integers, and its name in C++.
+TUPLE_FUNCTIONS = {
+    "shape_div": "shape_div",
+    "round_up": "round_up",
+    "evenly_divides": "evenly_divides",
+    "elem_scale": "elem_scale",
+    "inner_product": "inner_product",
+    "colex_less": "colex_less",
+    "lex_less": "lex_less",
+    "tuple_max": "max",
+    "tuple_sum": "sum",
+    "tuple_gcd": "gcd",
+    "compact_col_major": "compact_col_major",
+    "compact_row_major": "compact_row_major",
+    "make_basis_like": "make_basis_like",
+    "repeat_like": "repeat_like",
+    "product_like": "product_like",
+    "static_coordinates": "idx2crd",
+}
+
+
+def tuple_case(operation: str, maker: Maker) -> Case:
+    rnd = maker.random
+    name = TUPLE_FUNCTIONS[operation]
+    shape = maker.shape(3)
+    if operation == "static_coordinates":
+        index = Int(rnd.randrange(cl.size(shape)))
+        return Case(operation, f"idx2crd({cpp(index)},{cpp(shape)})", cl.idx2crd(index, shape))
+    if operation in {"tuple_max", "tuple_sum", "tuple_gcd", "make_basis_like"}:
+        return call(operation, shape if isinstance(shape, tuple) else (shape, Int(6)), cpp_name=name)
+    if operation in {"compact_col_major", "compact_row_major"}:
+        return call(operation, shape, *([Int(rnd.choice([2, 3, 8]))] if rnd.random() < 0.4 else []))
+    if operation == "repeat_like":
+        return call(operation, shape, Int(rnd.randint(0, 9)))
+    if operation == "product_like":
+        return call(operation, shape, pruned(shape, rnd))
+    other = unflatten(iter([Int(rnd.choice([1, 2, 3, 4, 6, 8])) for _ in leaves(shape)]), shape)
+    if operation in {"colex_less", "lex_less", "evenly_divides"}:
+        if operation == "evenly_divides":
+            other = pruned_tiler(shape, rnd)
+        result = Int(getattr(cl, operation)(shape, other))
+        return Case(operation, f"C<bool({name}({cpp(shape)},{cpp(other)}))>{{}}", result)
+    if operation == "shape_div" and rnd.random() < 0.5:
+        other = Int(rnd.choice([1, 2, 4, 8, 16]))
+    if operation == "elem_scale":
+        other = unflatten(iter([maker.shape(1) for _ in leaves(shape)]), shape)
+    return call(operation, shape, other)
+
+
+def pruned(shape: Any, rnd: random.Random) -> Any:
+    """Return a profile that ends where the shape goes on, here and there."""
+    return tuple(pruned(s, rnd) for s in shape) if isinstance(shape, tuple) and rnd.random() < 0.7 else Int(1)
+
+
+def pruned_tiler(shape: Any, rnd: random.Random) -> Any:
+    if isinstance(shape, tuple) and rnd.random() < 0.7:
+        return tuple(pruned_tiler(s, rnd) for s in shape[: rnd.randint(1, len(shape))])
+    return Int(rnd.choice([1, 2, 3, 4, 8]))
+
+
 def swizzled(maker: Maker) -> ComposedLayout:
     while True:
         swizzle = maker.swizzle()
@@ -359,72 +421,89 @@ def swizzle_case(operation: str, maker: Maker) -> Case:
 
 # How many cases of each operation the judge looks at.
 COUNTS: dict[str, int] = {
-    "composition": 800,
-    "complement": 290,
-    "coalesce": 210,
-    "filter": 120,
-    "filter_zeros": 50,
-    "flatten": 30,
-    "nullspace": 60,
-    "right_inverse": 210,
-    "left_inverse": 210,
-    "max_common_vector": 80,
-    "max_common_layout": 80,
-    "logical_divide": 290,
-    "zipped_divide": 210,
-    "tiled_divide": 120,
-    "flat_divide": 120,
-    "logical_product": 210,
-    "zipped_product": 80,
-    "tiled_product": 60,
-    "flat_product": 60,
-    "blocked_product": 100,
-    "raked_product": 100,
-    "tile_to_shape": 100,
-    "upcast": 80,
-    "downcast": 60,
-    "make_layout": 60,
-    "make_ordered_layout": 60,
-    "make_layout_like": 60,
-    "make_fragment_like": 50,
-    "make_identity_layout": 30,
-    "get": 20,
-    "select": 30,
-    "take": 20,
-    "group": 30,
-    "append": 20,
-    "prepend": 20,
-    "replace": 20,
-    "zip": 20,
-    "size": 20,
-    "rank": 20,
-    "depth": 20,
-    "cosize": 50,
-    "coshape": 30,
-    "crd2idx": 120,
-    "idx2crd": 80,
-    "crd2crd": 50,
-    "slice_": 60,
-    "dice": 30,
-    "ceil_div": 30,
-    "congruent": 20,
-    "compatible": 30,
-    "swizzle": 30,
-    "composed_slice": 120,
-    "composed_divide": 50,
-    "composed_tile_to_shape": 30,
-    "composed_inverse": 30,
-    "composed_cast": 30,
-    "composed_coalesce": 20,
+    "composition": 1160,
+    "complement": 420,
+    "coalesce": 300,
+    "filter": 170,
+    "filter_zeros": 70,
+    "flatten": 40,
+    "nullspace": 90,
+    "right_inverse": 300,
+    "left_inverse": 300,
+    "max_common_vector": 120,
+    "max_common_layout": 120,
+    "logical_divide": 420,
+    "zipped_divide": 300,
+    "tiled_divide": 170,
+    "flat_divide": 170,
+    "logical_product": 300,
+    "zipped_product": 120,
+    "tiled_product": 90,
+    "flat_product": 90,
+    "blocked_product": 140,
+    "raked_product": 140,
+    "tile_to_shape": 140,
+    "upcast": 120,
+    "downcast": 90,
+    "make_layout": 90,
+    "make_ordered_layout": 90,
+    "make_layout_like": 90,
+    "make_fragment_like": 70,
+    "make_identity_layout": 40,
+    "get": 30,
+    "select": 40,
+    "take": 30,
+    "group": 40,
+    "append": 30,
+    "prepend": 30,
+    "replace": 30,
+    "zip": 30,
+    "size": 30,
+    "rank": 30,
+    "depth": 30,
+    "cosize": 70,
+    "coshape": 40,
+    "crd2idx": 170,
+    "idx2crd": 120,
+    "crd2crd": 70,
+    "slice_": 90,
+    "dice": 40,
+    "ceil_div": 40,
+    "congruent": 30,
+    "compatible": 40,
+    "swizzle": 40,
+    "composed_slice": 170,
+    "composed_divide": 70,
+    "composed_tile_to_shape": 40,
+    "composed_inverse": 40,
+    "composed_cast": 40,
+    "composed_coalesce": 30,
+    "shape_div": 90,
+    "round_up": 50,
+    "evenly_divides": 60,
+    "elem_scale": 60,
+    "inner_product": 60,
+    "colex_less": 60,
+    "lex_less": 60,
+    "tuple_max": 40,
+    "tuple_sum": 40,
+    "tuple_gcd": 40,
+    "compact_col_major": 60,
+    "compact_row_major": 60,
+    "make_basis_like": 40,
+    "repeat_like": 30,
+    "product_like": 60,
+    "static_coordinates": 90,
 }
 
 
-def random_cases(seed: int) -> list[Case]:
-    """Return distinct cases, as many of each operation as `COUNTS` says or as there are."""
+def random_cases(seed: int, share: float = 1) -> list[Case]:
+    """Return distinct cases, as many of each operation as `COUNTS` says, or a share of them."""
     cases: dict[str, Case] = {}
     for number, (operation, count) in enumerate(COUNTS.items()):
         maker = Maker(seed * 1000 + number)
         found = tried = 0
+        count = round(count * share)
         while found < count:
             tried += 1
             assert tried < 60 * count + 2000, f"{operation}: {found} of {count} cases found"

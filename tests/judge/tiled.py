@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import io
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 import cute_py
 import cute_py.layout as cl
@@ -298,6 +302,57 @@ def tutorial_prints() -> list[Print]:
                 )
             )
     return prints
+
+
+def table_prints() -> list[Print]:
+    """Return the tables of layouts, and of tensors of each element type."""
+    prints = []
+    for text in (
+        "(_4,_8):(_8,_1)",
+        "(_2,_3):(_1,_2)",
+        "((_2,_2),_4):((_1,_8),_2)",
+        "(_3,_1):(_100,_0)",
+        "(_12,_5):(_1,_12)",
+    ):
+        layout = Layout(text)
+        prints.append(
+            Print(f"print_layout {text}", f"print_layout({cpp(layout)});", written(cute_py.print_layout, layout))
+        )
+    swizzled = cl.composition(cl.Swizzle(2, 0, 2), Layout("(_4,_4):(_4,_1)"))
+    prints.append(
+        Print("print_layout of a swizzle", f"print_layout({cpp(swizzled)});", written(cute_py.print_layout, swizzled))
+    )
+    for name, dtype in (
+        ("float", "float32"),
+        ("double", "float64"),
+        ("int", "int32"),
+        ("int64_t", "int64"),
+        ("half_t", "float16"),
+        ("bool", "bool"),
+    ):
+        for shape in ((3,), (2, 3), (2, 3, 2), (2, 2, 2, 2)):
+            count = math.prod(shape)
+            values = [
+                (i % 2 if dtype == "bool" else (i - 3) * 1.5 if dtype.startswith("float") else i - 3)
+                for i in range(count)
+            ]
+            tensor = cute_py.make_tensor(np.array(values, dtype), shape)
+            numbers = ",".join(f"{name}({str(v).lower()})" for v in values)
+            expression = f"make_tensor(&data[0], {cpp(Layout(static(shape)))})"
+            prints.append(
+                Print(
+                    f"print_tensor {name} {shape}",
+                    f"{name} data[] = {{{numbers}}}; print_tensor({expression}, false);",
+                    written(cute_py.print_tensor, tensor, False),
+                )
+            )
+    return prints
+
+
+def written(function: Callable[..., None], *arguments: Any) -> str:
+    file = io.StringIO()
+    function(*arguments, file=file)
+    return file.getvalue()
 
 
 def step(proj: tuple[Any, ...]) -> str:

@@ -228,6 +228,38 @@ class ThrMMA:
         """Return the layout of this thread's accumulators: ``make_fragment_C``."""
         return _core.make_layout(self.partition_C(tensor).shape)
 
+    def make_fragment_A(self, part: Any) -> Tensor:  # noqa: N802
+        """Return registers, zeroed, for this thread's part of A, as `partition_A` gives it: of its type, or else the atom's."""
+        return self._fragment("make_fragment_A", part, self.mma.atom.a, _core.make_fragment_like)
+
+    def make_fragment_B(self, part: Any) -> Tensor:  # noqa: N802
+        """Return registers, zeroed, for this thread's part of B."""
+        return self._fragment("make_fragment_B", part, self.mma.atom.b, _core.make_fragment_like)
+
+    def make_fragment_C(self, part: Any) -> Tensor:  # noqa: N802
+        """Return this thread's accumulators, zeroed, for its part of C."""
+        return self._fragment("make_fragment_C", part, self.mma.atom.c, lambda layout: Layout(layout.shape))
+
+    def partition_fragment_A(self, tensor: Any) -> Tensor:  # noqa: N802
+        """Return `make_fragment_A` of `partition_A`."""
+        return self.make_fragment_A(self.partition_A(tensor))
+
+    def partition_fragment_B(self, tensor: Any) -> Tensor:  # noqa: N802
+        """Return `make_fragment_B` of `partition_B`."""
+        return self.make_fragment_B(self.partition_B(tensor))
+
+    def partition_fragment_C(self, tensor: Any) -> Tensor:  # noqa: N802
+        """Return `make_fragment_C` of `partition_C`; a shape will do."""
+        return self.make_fragment_C(self.partition_C(tensor))
+
+    @staticmethod
+    def _fragment(name: str, part: Any, value_type: Any, layout_of: Any) -> Tensor:
+        if not isinstance(part, Tensor) or part.rank < 3:
+            raise OperandError(
+                f"{name}: give what partition_{name[-1]} returns, a tensor (MMA, ...) of 3 modes or more"
+            )
+        return make_tensor(part.dtype if part.dtype is not None else value_type.name, layout_of(part.layout))
+
     def __str__(self) -> str:
         return f"ThrMMA\n  Thr VMNK: {_core.print_tiler(self.thr_vmnk)}\n{self.mma}"
 

@@ -12,6 +12,7 @@ np.float64(36.0)
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -25,11 +26,18 @@ from cute_py.errors import LayoutError, OperandError
 __all__ = [
     "Tensor",
     "copy",
+    "domain_offset",
+    "inner_partition",
     "local_partition",
     "local_tile",
+    "make_counting_tensor",
+    "make_gmem_ptr",
     "make_identity_tensor",
+    "make_rmem_ptr",
+    "make_smem_ptr",
     "make_tensor",
     "make_tensor_like",
+    "outer_partition",
 ]
 
 _ENUMERATED = 1 << 20  # a composed layout up to this size is checked index by index
@@ -46,8 +54,9 @@ class Memory:
     A copy of it (`copy.deepcopy`, pickle) has a copy of all memory from the lowest element to the highest.
     """
 
-    def __init__(self, array: np.ndarray[Any, Any], source: Any) -> None:
+    def __init__(self, array: np.ndarray[Any, Any], source: Any, space: str = "") -> None:
         item = array.itemsize
+        self.space = space  # "gmem", "smem" or "rmem", as it was tagged
         if item == 0:
             raise OperandError(f"tensor: the elements of an array of {array.dtype} have no bytes")
         if array.dtype.hasobject:
@@ -63,9 +72,7 @@ class Memory:
         self._array = array
         strides = tuple(s // item for s in array.strides)
         self.layout = _layout_of_array(array.shape, strides)
-        reach = [(extent - 1) * stride for extent, stride in zip(array.shape, strides, strict=True)]
-        self.low = sum(r for r in reach if r < 0)
-        self.high = sum(r for r in reach if r > 0)
+        self.low, self.high = _array_reach(array.shape, strides)
 
     def line(self) -> np.ndarray[Any, Any]:
         """Return all elements from the lowest to the highest as one axis."""
@@ -95,6 +102,8 @@ class Memory:
 
     def check(self, offset: int, layout: Layout | ComposedLayout, hint: str = "") -> None:
         """Raise unless all of the layout lies in the array."""
+        if layout.size == 0:
+            return
         low, high = _reach(layout)
         if offset + low < self.low or offset + high > self.high:
             raise LayoutError(
@@ -105,20 +114,21 @@ class Memory:
     def __reduce__(self) -> Any:
         shape = self._array.shape
         strides = tuple(s // self.dtype.itemsize for s in self._array.strides)
-        return _copied_memory, (self.line().copy(), -self.low, shape, strides)
+        return _copied_memory, (self.line().copy(), -self.low, shape, strides, self.space)
 
 
-def _copied_memory(line: np.ndarray[Any, Any], first: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Memory:
+def _copied_memory(
+    line: np.ndarray[Any, Any], first: int, shape: tuple[int, ...], strides: tuple[int, ...], space: str = ""
+) -> Memory:
     """Return memory of its own from a copied `Memory.line`."""
     item = line.itemsize
-    reach = [(extent - 1) * stride for extent, stride in zip(shape, strides, strict=True)]
-    low, high = sum(min(r, 0) for r in reach), sum(max(r, 0) for r in reach)
-    if min(shape, default=1) < 1 or (first + low, first + high + 1) != (0, line.size) or line.strides != (item,):
+    low, high = _array_reach(shape, strides)
+    if min(shape, default=1) < 0 or (first + low, first + high + 1) != (0, line.size) or line.strides != (item,):
         raise OperandError(
             f"tensor: {shape}:{strides} from element {first} is no layout of {line.size} copied elements"
         )
     array = np.lib.stride_tricks.as_strided(line[first:], shape, tuple(s * item for s in strides))
-    return Memory(array, array)
+    return Memory(array, array, space)
 
 
 class Tensor(Drawable):
@@ -173,6 +183,18 @@ class Tensor(Drawable):
         return self._memory.dtype if self._memory else None
 
     @property
+    def space(self) -> str:
+        """The memory that the tensor is tagged with, ``"gmem"``, ``"smem"`` or ``"rmem"``; ``""`` without a tag."""
+        return self._memory.space if self._memory else ""
+
+    def has(self, coord: Coord) -> bool:
+        """Return whether the array has the element at a coordinate: not so in the rests of ragged tiles. True without an array."""
+        _check_coord(coord, self.layout.shape)
+        if _is_open(coord):
+            raise LayoutError("tensor.has: the coordinate leaves modes open; next: give an integer for each")
+        return not self._memory or self._memory.has(_sum(self._base, self.layout(coord)))
+
+    @property
     def source(self) -> Any:
         """The array that the memory belongs to; None of a tensor of coordinates or indices."""
         return self._memory.source if self._memory else None
@@ -197,6 +219,7 @@ class Tensor(Drawable):
         return self[coord[0] if len(coord) == 1 else coord]
 
     def __getitem__(self, coord: Coord) -> Any:
+        coord = _closed(coord)
         _check_coord(coord, self.layout.shape)
         if _is_open(coord):
             layout, offset = _core.slice_and_offset(coord, self.layout)
@@ -209,6 +232,7 @@ class Tensor(Drawable):
             raise OperandError("tensor: coordinates and indices cannot be assigned")
         if not self._memory.writeable:
             raise OperandError("tensor: the array is read-only")
+        coord = _closed(coord)
         _check_coord(coord, self.layout.shape)
         if not _is_open(coord):
             self._memory.element(self._index(coord))[...] = value
@@ -365,7 +389,8 @@ class Tensor(Drawable):
     def __str__(self) -> str:
         if self._memory:
             address = self._memory.address + self._base * self._memory.dtype.itemsize
-            return f"ptr[{8 * self._memory.dtype.itemsize}b]({address:#x}) o {self.layout}"
+            space = f"{self._memory.space}_" if self._memory.space else ""
+            return f"{space}ptr[{8 * self._memory.dtype.itemsize}b]({address:#x}) o {self.layout}"
         if isinstance(self._base, tuple):
             return f"ArithTuple{_core.print_tiler(self._base)} o {self.layout}"
         return f"counting({self._base}) o {self.layout}"
@@ -375,37 +400,176 @@ class Tensor(Drawable):
         return f"<Tensor {what}{self.layout}>"
 
 
-def make_tensor(array: Any, layout: Any = None, *, shape: Any = None, stride: Any = None) -> Tensor:
-    """Return a tensor over an array, or of indices.
+@dataclasses.dataclass(frozen=True)
+class _Pointer:
+    """An array with the memory that it stands for."""
+
+    array: Any
+    space: str
+
+
+def make_gmem_ptr(array: Any) -> Any:
+    """Tag an array as global memory, for `make_tensor`: the tensor and all parts of it print as ``gmem_ptr``.
+
+    So do `make_smem_ptr` and `make_rmem_ptr` for shared memory and registers. The tag says what the array stands for; it stays where it
+    is.
+
+    >>> str(make_tensor(make_gmem_ptr(np.zeros(4)), 4)).split("(")[0]
+    'gmem_ptr[64b]'
+    """
+    return _Pointer(array, "gmem")
+
+
+def make_smem_ptr(array: Any) -> Any:
+    """Tag an array as shared memory: see `make_gmem_ptr`."""
+    return _Pointer(array, "smem")
+
+
+def make_rmem_ptr(array: Any) -> Any:
+    """Tag an array as registers: see `make_gmem_ptr`."""
+    return _Pointer(array, "rmem")
+
+
+def make_tensor(
+    array: Any, layout: Any = None, layout_stride: Any = None, *, shape: Any = None, stride: Any = None
+) -> Tensor:
+    """Return a tensor over an array, one that owns its memory, or one of indices.
 
     ``make_tensor(array)`` sees the array through its own shape and strides, ``make_tensor(array, layout)`` through another
-    layout, whose index 0 is the array's first element; ``shape=`` and ``stride=`` may be given instead. Nothing is copied.
-    ``make_tensor(layout)`` has no memory: its elements are the indices themselves, which shows what a partition would touch.
+    layout, whose index 0 is the array's first element; ``make_tensor(array, shape, stride)``, where the stride may be `LayoutLeft` or
+    `LayoutRight`, and ``shape=`` and ``stride=`` say the same. Nothing is copied. ``make_tensor("float32", layout)``, with a NumPy type or CuTe's name of
+    one (``"half_t"``), owns new memory, zeroed, as registers. ``make_tensor(layout)`` has no memory: its elements are the indices
+    themselves, which shows what a partition would touch.
 
-    The array is anything in host memory that NumPy can view: a NumPy array, or one of another library through DLPack.
-    Raises OperandError for what is none, LayoutError for a layout that leaves the array.
+    The array is anything in host memory that NumPy can view: a NumPy array, or one of another library through DLPack, or one tagged
+    by `make_gmem_ptr`. Raises OperandError for what is none, LayoutError for a layout that leaves the array.
+
+    >>> make_tensor(np.arange(24.0), (4, 6), (6, 1))(1, 2)
+    np.float64(8.0)
     """
     if stride is not None and shape is None:
         raise LayoutError("make_tensor: stride= needs shape=")
+    if layout_stride is not None:
+        if shape is not None:
+            raise LayoutError("make_tensor: give the shape and the stride once")
+        layout = _core.make_layout(layout, layout_stride)
     if shape is not None:
         if layout is not None:
             raise LayoutError("make_tensor: give a layout, or shape= and stride=, not both")
         layout = _core.make_layout(shape) if stride is None else _core.make_layout(shape, stride)
+    owned = _owned_type(array)
+    if owned is not None:
+        if layout is None:
+            raise LayoutError(f"make_tensor: a tensor of {owned} of its own needs a layout")
+        return _owning(owned, _as_layout(layout))
     if isinstance(array, str):
         array = _layout_of_text(array)
     if isinstance(array, (Layout, ComposedLayout)):
         if layout is not None:
             raise LayoutError("make_tensor: one layout is enough")
         return Tensor(array, None, 0)
-    memory = Memory(_as_numpy(array), array)
+    space = ""
+    if isinstance(array, _Pointer):
+        array, space = array.array, array.space
+    memory = Memory(_as_numpy(array), array, space)
     if layout is None:
         return Tensor(memory.layout, memory, 0)
-    if isinstance(layout, str):
-        layout = _layout_of_text(layout)
-    if not isinstance(layout, (Layout, ComposedLayout)):
-        layout = _core.make_layout(layout)
+    layout = _as_layout(layout)
     memory.check(0, layout)
     return Tensor(layout, memory, 0)
+
+
+def _owned_type(value: Any) -> np.dtype[Any] | None:
+    """Return the element type that a dtype or its name is, None of anything else."""
+    if isinstance(value, str):
+        if not value[:1].isalpha() or value[:1] == "S":
+            return None
+        value = _CUTE_TYPES.get(value, value)
+        if value in _ML_TYPES:
+            import ml_dtypes  # the types that NumPy does not have
+
+            value = getattr(ml_dtypes, value)
+    elif not isinstance(value, np.dtype) and not (isinstance(value, type) and issubclass(value, np.generic)):
+        return None
+    try:
+        dtype: np.dtype[Any] = np.dtype(value)
+    except TypeError:
+        raise OperandError(
+            f"make_tensor: {value!r} is no element type; next: a NumPy type such as float32, or CuTe's half_t"
+        ) from None
+    return dtype
+
+
+_CUTE_TYPES = {
+    "float": "float32", "double": "float64", "half_t": "float16", "bfloat16_t": "bfloat16", "tfloat32_t": "float32", "int": "int32",
+    "int8_t": "int8", "uint8_t": "uint8", "int16_t": "int16", "uint16_t": "uint16", "int32_t": "int32", "uint32_t": "uint32",
+    "int64_t": "int64", "uint64_t": "uint64", "float_e4m3_t": "float8_e4m3fn", "float_e5m2_t": "float8_e5m2",
+}  # fmt: skip
+_ML_TYPES = ("bfloat16", "float8_e4m3fn", "float8_e5m2")
+
+
+def _owning(dtype: np.dtype[Any], layout: Layout | ComposedLayout) -> Tensor:
+    low, high = _reach(layout) if layout.size else (0, -1)
+    if high - low + 1 > _MOST_ELEMENTS:
+        raise LayoutError(f"make_tensor: {layout} needs {high - low + 1} elements, {_MOST_ELEMENTS} is the most")
+    # The first element is where index 0 is, also where strides are negative.
+    line = np.zeros(max(high, 0) - min(low, 0) + 1, dtype)
+    memory = Memory(line, line, "")
+    return Tensor(layout, memory, -min(low, 0))
+
+
+def _as_layout(layout: Any) -> Layout | ComposedLayout:
+    if isinstance(layout, str):
+        return _layout_of_text(layout)
+    return layout if isinstance(layout, (Layout, ComposedLayout)) else _core.make_layout(layout)
+
+
+def make_fragment_like(value: Any, dtype: Any = None) -> Any:
+    """Return registers for a tensor: new memory, zeroed, of its shape and compact, mode 0 first. Of a layout, their layout.
+
+    >>> print(make_fragment_like(Layout("(4,8):(8,1)")))
+    (4,(8)):(_1,(4))
+    """
+    if not isinstance(value, Tensor):
+        return _core.make_fragment_like(value)
+    chosen = dtype if dtype is not None else value.dtype
+    if chosen is None:
+        raise OperandError("make_fragment_like: the tensor has no element type; give dtype=")
+    return make_tensor(
+        np.dtype(chosen) if not isinstance(chosen, str) else chosen, _core.make_fragment_like(value.layout)
+    )
+
+
+def make_counting_tensor(layout: Any) -> Tensor:
+    """Return the tensor of a layout's own indices or coordinates: ``make_tensor(layout)``."""
+    return make_tensor(_as_layout(layout))
+
+
+def domain_offset(coord: Coord, value: Any) -> Any:
+    """Return a tensor that begins at a coordinate of another one, through the same layout. Of a layout, itself and the index.
+
+    >>> domain_offset((1, 2), make_tensor("(4,8):(1,4)"))(0, 0)
+    9
+    """
+    if isinstance(value, Tensor):
+        _check_coord(coord, value.layout.shape)
+        return Tensor(value.layout, value._memory, _sum(value._base, value.layout(coord)))
+    layout = _as_layout(value)
+    return layout, layout(coord)
+
+
+def inner_partition(tensor: Any, tiler: Any, coord: Coord) -> Any:
+    """Return the tile at a coordinate of the tiles: `local_tile`, CuTe's older name."""
+    return local_tile(tensor, tiler, coord)
+
+
+def outer_partition(tensor: Any, tiler: Any, coord: Coord) -> Any:
+    """Return the elements at one place of every tile: ``zipped_divide``, then the tile mode sliced."""
+    tiled = _core.zipped_divide(_tensor("outer_partition", tensor), tiler)
+    outer = (None,) * _core.rank(tiled, 1) if _core.rank(tiled, 1) > 1 else None
+    if isinstance(coord, (tuple, list)):
+        coord = (*coord, *(None,) * (_core.rank(tiled, 0) - len(coord)))
+    return tiled[coord, outer]
 
 
 def make_identity_tensor(shape: Any) -> Tensor:
@@ -532,9 +696,15 @@ def _as_numpy(array: Any) -> np.ndarray[Any, Any]:
         raise OperandError(f"make_tensor: NumPy cannot view the array: {error}") from None
 
 
+def _array_reach(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, int]:
+    """Return the lowest and the highest element of an array, counted from its first; 0 and -1 of one without elements."""
+    if 0 in shape:
+        return 0, -1
+    reach = [(extent - 1) * stride for extent, stride in zip(shape, strides, strict=True)]
+    return sum(r for r in reach if r < 0), sum(r for r in reach if r > 0)
+
+
 def _layout_of_array(shape: tuple[int, ...], strides: tuple[int, ...]) -> Layout:
-    if any(extent == 0 for extent in shape):
-        raise LayoutError(f"tensor: the array of shape {shape} has no elements; a layout has at least one")
     return _core.make_layout(shape, strides) if shape else _core.make_layout(1, 0)
 
 
@@ -576,6 +746,13 @@ def _is_compactable(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
 
 def _as_tuple(value: Any) -> tuple[Any, ...]:
     return value if isinstance(value, tuple) else (value,)
+
+
+def _closed(coord: Coord) -> Coord:
+    """Return the coordinate with None for each ``:``."""
+    if isinstance(coord, tuple):
+        return tuple(_closed(c) for c in coord) if any(isinstance(c, (slice, tuple)) for c in coord) else coord
+    return None if isinstance(coord, slice) and coord == slice(None) else coord
 
 
 def _is_open(coord: Coord) -> bool:

@@ -1,0 +1,265 @@
+"""CuTe's algorithms on tensors, by elements: what a kernel's lines do, run by Python.
+
+They take `cute_py.Tensor`, as ``make_tensor``, ``local_tile`` and ``partition_X`` make them, and go through the coordinates in the order
+that CuTe's functions of the same names do, so that one can type a kernel from a C++ text and follow it; they are meant for small tensors.
+`gemm` here is CuTe's, which adds to its last argument; `cute_py.gemm` is the product.
+
+>>> import numpy as np
+>>> from cute_py import make_tensor
+>>> from cute_py.algorithm import axpby, clear, gemm
+>>> A, B = make_tensor(np.ones((2, 3), np.float32)), make_tensor(np.ones((4, 3), np.float32))
+>>> C = make_tensor("float32", (2, 4))
+>>> clear(C)
+>>> gemm(A, B, C)
+>>> C.numpy()
+array([[3., 3., 3., 3.],
+       [3., 3., 3., 3.]], dtype=float32)
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from cute_py import _core
+from cute_py.atoms import CopyAtom, MMAAtom
+from cute_py.atoms.tiled import TiledCopy, TiledMMA
+from cute_py.errors import LayoutError, OperandError
+from cute_py.layout.tensor import Tensor
+from cute_py.layout.tensor import copy as _copy
+
+__all__ = ["axpby", "clear", "copy", "copy_if", "fill", "gemm", "transform"]
+
+Predicate = Any  # a Tensor of truth values, or a function of a coordinate
+
+
+def fill(tensor: Tensor, value: Any) -> None:
+    """Assign one value to every element."""
+    _writeable("fill", "tensor", tensor)
+    tensor[(None,) * tensor.rank if tensor.rank > 1 else None] = value
+
+
+def clear(tensor: Tensor) -> None:
+    """Assign 0 to every element."""
+    fill(tensor, 0)
+
+
+def transform(*arguments: Any) -> None:
+    """``transform(t, f)``, ``transform(x, out, f)`` or ``transform(x, y, out, f)``: ``out(i) = f(x(i), y(i))`` for every i.
+
+    Raises OperandError for other arguments and LayoutError for sizes that differ.
+    """
+    if not 2 <= len(arguments) <= 4 or not callable(arguments[-1]) or isinstance(arguments[-1], Tensor):
+        raise OperandError("transform: give (tensor, f), (x, out, f) or (x, y, out, f)")
+    *tensors, function = arguments
+    sources, out = (tensors[:-1], tensors[-1]) if len(tensors) > 1 else (tensors, tensors[0])
+    _writeable("transform", "out", out)
+    _same_sizes("transform", *sources, out)
+    for i in range(out.size):
+        out[i] = function(*(x[i] for x in sources))
+
+
+def axpby(alpha: Any, x: Tensor, beta: Any, y: Tensor, p: Predicate = None) -> None:
+    """``y(i) = alpha * x(i) + beta * y(i)`` for every i, or where ``p(i)``; with beta 0, y is not read.
+
+    ``p`` is a tensor of truth values of y's shape, whose strides may be 0, or a function of y's coordinate. Elements where it is false
+    are neither read nor written, and need not exist.
+    """
+    _writeable("axpby", "y", y)
+    _same_sizes("axpby", x, y)
+    assert y.dtype is not None
+    a, b = y.dtype.type(alpha), y.dtype.type(beta)
+    for i in _allowed("axpby", p, y):
+        scaled = y.dtype.type(a * x[i])
+        y[i] = scaled if beta == 0 else y.dtype.type(_fused(b, y[i], scaled, y.dtype))
+
+
+def copy(*arguments: Any) -> None:
+    """``copy(source, destination)``, or ``copy(atom, source, destination)`` for one thread's parts, made by ``partition_S`` and ``_D``.
+
+    Element i goes to element i, in the order of coordinates. Through an atom or a TiledCopy the modes are checked as C++ checks them:
+    (CPY, ...), a value of the atom for each element of mode 0. An atom that exchanges values between threads (ldmatrix, stmatrix) does not
+    copy one thread's elements to the same thread: OperandError.
+    """
+    if len(arguments) == 2:
+        _copy(*arguments)
+        return
+    if len(arguments) != 3:
+        raise OperandError("copy: give (source, destination) or (atom, source, destination)")
+    how, source, destination = arguments
+    atom = how.atom if isinstance(how, TiledCopy) else how
+    if not isinstance(atom, CopyAtom):
+        raise OperandError(
+            f"copy: the first of three arguments is a TiledCopy or a copy atom, not {type(how).__name__}"
+        )
+    if str(atom.val_layout_src) != str(atom.val_layout_dst):
+        raise OperandError(
+            f"copy: {atom.name} moves values from thread to thread, which one thread's parts do not show; next: "
+            "its val_layout_src and val_layout_dst, or trace() of a kernel, say which go where"
+        )
+    values = int(_core.size(atom.val_layout_src, 1))
+    for name, tensor in (("source", source), ("destination", destination)):
+        _tensor("copy", name, tensor)
+        if int(_core.size(tensor, 0)) % values:
+            raise LayoutError(
+                f"copy: mode 0 of the {name} {tensor.layout} has no multiple of the {values} values of {atom.name}; next: "
+                "partition it by the TiledCopy's slice"
+            )
+    _copy(source, destination)
+
+
+def copy_if(p: Predicate, source: Tensor, destination: Tensor) -> None:
+    """``destination(i) = source(i)`` where ``p(i)``: a tensor of truth values, or a function of the source's coordinate.
+
+    Elements where it is false are neither read nor written, and need not exist: a ragged tile is copied with ``elem_less`` of a
+    coordinate tensor that was cut alike.
+    """
+    _tensor("copy_if", "source", source)
+    _writeable("copy_if", "destination", destination)
+    _same_sizes("copy_if", source, destination)
+    for i in _allowed("copy_if", p, source):
+        destination[i] = source[i]
+
+
+def gemm(*arguments: Any) -> None:
+    """``gemm(A, B, C)`` or ``gemm(mma, A, B, C)``: adds products to C, and with a D in front of A writes the sums to it.
+
+    The modes are (V)x(V)->(V), (M)x(N)->(M,N), (M,K)x(N,K)->(M,N), (V,M)x(V,N)->(V,M,N) or (V,M,K)x(V,N,K)->(V,M,N), as in C++. k
+    ascends in the outermost loop; each step is one fused multiply-add in C's type, rounded once. Of factors of 16 bits and a float32 C
+    the products are exact.
+
+    ``mma`` is a `TiledMMA` or an atom of one thread (UniversalFMA). A tensor core's instruction works on the registers of several threads,
+    which one thread's fragments do not show: OperandError.
+    """
+    mma, tensors = _split(arguments)
+    d, a, b, c = tensors
+    atom = mma.atom if isinstance(mma, TiledMMA) else mma
+    if atom is not None and int(_core.size(atom.thr_id)) > 1:
+        raise OperandError(
+            f"gemm: {atom.name} works on the registers of {int(_core.size(atom.thr_id))} threads at a time; next: its layout_a_tv, "
+            "layout_b_tv and layout_c_tv say whose, and a kernel with it runs in the emulator"
+        )
+    for name, tensor in (("A", a), ("B", b), ("C", c)):
+        _tensor("gemm", name, tensor)
+    _writeable("gemm", "D", d)
+    modes = (a.rank, b.rank, c.rank)
+    if modes not in _GEMM_MODES or d.layout.rank != c.rank:
+        raise LayoutError(
+            f"gemm: A {a.layout}, B {b.layout}, C {c.layout} have {modes} modes; next: (V)(V)(V), (M)(N)(M,N), (M,K)(N,K)(M,N), "
+            "(V,M)(V,N)(V,M,N) or (V,M,K)(V,N,K)(V,M,N)"
+        )
+    left, right, sums = (_axes(t, kind) for t, kind in zip((a, b, c), _GEMM_MODES[modes], strict=True))
+    wanted = (left.shape[0], left.shape[1], right.shape[1])
+    if left.shape[2] != right.shape[2] or left.shape[0] != right.shape[0] or sums.shape != wanted:
+        raise LayoutError(
+            f"gemm: the extents of A {a.layout}, B {b.layout} and C {c.layout} do not fit: M, N, K or V differ"
+        )
+    assert d.dtype is not None
+    for k in range(left.shape[2]):
+        sums = _fused(left[:, :, None, k], right[:, None, :, k], sums, sums.dtype)
+    d._scatter(sums.astype(d.dtype).reshape(-1, order="F"))
+
+
+# Modes of A, B and C -> which axes of (V,M,K), (V,N,K) and (V,M,N) they are.
+_GEMM_MODES = {
+    (1, 1, 1): ("v", "v", "v"),
+    (1, 1, 2): ("m", "m", "mn"),
+    (2, 2, 2): ("mk", "mk", "mn"),
+    (2, 2, 3): ("vm", "vm", "vmn"),
+    (3, 3, 3): ("vmk", "vmk", "vmn"),
+}
+
+
+def _axes(tensor: Tensor, kind: str) -> np.ndarray[Any, Any]:
+    """Return a copy with the axes (V,M,K) of a factor, or (V,M,N) of the sums."""
+    array = tensor.numpy(copy=True)
+    names = "vmn" if "n" in kind else "vmk"
+    shape = [array.shape[kind.index(name)] if name in kind else 1 for name in names]
+    return array.reshape(shape, order="F")
+
+
+def _fused(a: Any, b: Any, c: Any, dtype: np.dtype[Any]) -> Any:
+    """Return a * b + c, rounded once to a type."""
+    if dtype.kind in "biuc":
+        return np.asarray(a, dtype) * np.asarray(b, dtype) + c
+    if dtype.itemsize < 4:  # as kernels do: the sum in float32, then rounded
+        return _fused(a, b, np.asarray(c, np.float32), np.dtype(np.float32)).astype(dtype)
+    if dtype == np.float32:
+        with np.errstate(invalid="ignore"):
+            product = np.multiply(a, b, dtype=np.float64)
+        return _to_odd(product, np.asarray(c, np.float64)).astype(np.float32)
+    exact = np.frompyfunc(lambda x, y, z: float(Fraction(float(x)) * Fraction(float(y)) + Fraction(float(z))), 3, 1)
+    finite = np.isfinite(a) & np.isfinite(b) & np.isfinite(c)
+    with np.errstate(invalid="ignore"):
+        plain = np.asarray(a * b + c, np.float64)
+    return np.where(
+        finite, exact(np.where(finite, a, 0), np.where(finite, b, 0), np.where(finite, c, 0)), plain
+    ).astype(np.float64)
+
+
+def _to_odd(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return a + b, to an odd last bit where it is not exact: rounding that once more rounds the exact sum."""
+    with np.errstate(invalid="ignore"):
+        total = np.asarray(a + b)
+        part = total - a
+        error = np.asarray((a - (total - part)) + (b - part))
+    is_even = (total.view(np.int64) & 1) == 0
+    odd = np.nextafter(total, np.where(error > 0, np.inf, -np.inf))
+    return np.where(np.isfinite(total) & (error != 0) & is_even, odd, total)
+
+
+# ---- Arguments
+
+
+def _split(arguments: tuple[Any, ...]) -> tuple[Any, tuple[Any, Any, Any, Any]]:
+    mma, tensors = None, list(arguments)
+    if tensors and isinstance(tensors[0], (TiledMMA, MMAAtom)):
+        mma = tensors.pop(0)
+    if len(tensors) == 3:
+        tensors.insert(0, tensors[2])
+    if len(tensors) != 4:
+        raise OperandError("gemm: give (A, B, C), (D, A, B, C), or these after a TiledMMA or an atom")
+    return mma, (tensors[0], tensors[1], tensors[2], tensors[3])
+
+
+def _tensor(operation: str, name: str, value: Any) -> None:
+    if not isinstance(value, Tensor):
+        raise OperandError(
+            f"{operation}: {name} must be a Tensor, not {type(value).__name__}; make_tensor(x) makes one"
+        )
+
+
+def _writeable(operation: str, name: str, value: Any) -> None:
+    _tensor(operation, name, value)
+    if value.dtype is None:
+        raise OperandError(f"{operation}: {name} holds coordinates or indices, which cannot be assigned")
+
+
+def _same_sizes(operation: str, *tensors: Any) -> None:
+    for tensor in tensors:
+        _tensor(operation, "an operand", tensor)
+    if len({tensor.size for tensor in tensors}) > 1:
+        raise LayoutError(
+            f"{operation}: {', '.join(str(tensor.layout) for tensor in tensors)} differ in size: "
+            f"{', '.join(str(tensor.size) for tensor in tensors)}"
+        )
+
+
+def _allowed(operation: str, p: Predicate, tensor: Tensor) -> Any:
+    """Yield the indices of the coordinates where a predicate holds."""
+    if p is None:
+        return range(tensor.size)
+    if isinstance(p, Tensor):
+        if p.size != tensor.size:
+            raise LayoutError(
+                f"{operation}: the predicate {p.layout} has {p.size} elements, {tensor.layout} has {tensor.size}"
+            )
+        return (i for i in range(p.size) if p[i])
+    if not isinstance(p, Callable):  # type: ignore[arg-type]
+        raise OperandError(f"{operation}: p must be a Tensor or a function of a coordinate, not {type(p).__name__}")
+    shape = tensor.shape
+    return itertools.compress(range(tensor.size), (p(_core.idx2crd(i, shape)) for i in range(tensor.size)))
