@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from collections.abc import Callable
@@ -296,3 +297,63 @@ def test_what_has_no_steps() -> None:
     with pytest.raises(LayoutError, match="inner layout"):
         explain("coalesce", "Sw<1,1,2> o 0 o (4,8)")
     assert _core.record("size", "4") == ([], None, "size: record: there is no record of size")
+
+
+@pytest.mark.parametrize(
+    "layout", ["(4,8):(8,1)", "(2,4):(1,4)", "(4,2):(2,16)", "(3,7):(7,1)", "6:1", "(2,2,2):(4,0,1)"]
+)
+@pytest.mark.parametrize("operation", ["right_inverse", "left_inverse"])
+def test_inverses(operation: str, layout: str) -> None:
+    said = explain(operation, layout)
+    assert said.error is None
+    assert said.result == getattr(cl, operation)(layout)
+    assert said.endswith(f"Result: {said.result}")
+    taken = [values["result"] for kind, values in said.steps if "result" in values]
+    if operation == "right_inverse":
+        assert int(cl.size(said.result)) == math.prod(int(mode.shape) for mode in taken)
+    assert repr(said) == str(said)
+
+
+def test_an_inverse_that_is_none() -> None:
+    said = explain("left_inverse", "(4,4):(-1,4)")
+    assert said.result is None
+    assert said.error is not None
+    assert "negative" in said.error
+
+
+@pytest.mark.parametrize(
+    ("operation", "layout", "argument"),
+    [
+        ("zipped_divide", "(8,12):(12,1)", (4, 3)),
+        ("tiled_divide", "(8,12):(12,1)", (4, 3)),
+        ("flat_divide", "(9,4)", "<3:3,2>"),
+        ("zipped_product", "(2,2):(4,1)", "6:1"),
+        ("tiled_product", "(2,2):(4,1)", (2, 3)),
+        ("flat_product", "(2,2):(4,1)", (2, 3)),
+        ("blocked_product", "(2,5)", "(3,4)"),
+        ("raked_product", "(2,5)", "(3,4)"),
+    ],
+)
+def test_what_is_built_on_divide_and_product(operation: str, layout: str, argument: Any) -> None:
+    said = explain(operation, layout, argument)
+    assert said.result == getattr(cl, operation)(layout, argument)
+    assert said.steps
+    assert f"First logical_{'divide' if 'divide' in operation else 'product'}, then" in said
+
+
+def test_what_is_built_may_be_refused() -> None:
+    said = explain("raked_product", "4:1", "(3):(1)")
+    assert said.result is None
+    assert said.error in said
+    assert "differ in rank" in said
+
+
+def test_coordinates() -> None:
+    for index in range(18):
+        said = explain("idx2crd", index, (3, (2, 3)))
+        assert said.result == cl.idx2crd(index, (3, (2, 3)))
+        assert [values["digit"] for _, values in said.steps] == [index % 3, index // 3 % 2, index // 6]
+    said = explain("crd2idx", (1, 5), "(3,(2,3)):(3,(12,1))")
+    assert said.result == 17
+    assert "1*3 + 1*12 + 2*1" in said
+    assert "(1,5) is (1,(1,2))" in said

@@ -76,8 +76,8 @@ void register_layout_algebra(py::module_& m) {
                 }),
           py::arg("layout"), doc);
   };
-  def_inverse("right_inverse", docs::right_inverse, &right_inverse, &right_inverse);
-  def_inverse("left_inverse", docs::left_inverse, &left_inverse, &left_inverse);
+  def_inverse("right_inverse", docs::right_inverse, [](Layout const& l) { return right_inverse(l); }, &right_inverse);
+  def_inverse("left_inverse", docs::left_inverse, [](Layout const& l) { return left_inverse(l); }, &left_inverse);
   m.def("nullspace",
         named("nullspace",
               [](py::handle l) {

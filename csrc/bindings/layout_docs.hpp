@@ -212,7 +212,7 @@ The index of every coordinate, in the order of coordinates, as the bytes of nati
 
 inline constexpr char const* record = R"doc(record(operation, layout, argument=None)
 
-What coalesce, composition, complement, logical_divide or logical_product does, as (steps, result, error). A step is its kind
+What coalesce, composition, complement, right_inverse, left_inverse, logical_divide or logical_product does, as (steps, result, error). A step is its kind
 and its operands and results by name. Of result and error, the text of a LayoutError, one is None.)doc";
 
 inline constexpr char const* crd2idx = R"doc(crd2idx(coord, layout) or crd2idx(coord, shape, stride=None)

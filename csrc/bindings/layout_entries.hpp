@@ -320,6 +320,10 @@ inline py::tuple recorded(std::string_view operation, py::handle value, py::hand
       result = py::cast(coalesce(l, &record));
     } else if (operation == "composition") {
       result = py::cast(composition(l, tiler_argument(second, argument), &record));
+    } else if (operation == "right_inverse") {
+      result = py::cast(right_inverse(l, &record));
+    } else if (operation == "left_inverse") {
+      result = py::cast(left_inverse(l, &record));
     } else if (operation == "complement" && argument.is_none()) {
       result = py::cast(complement(l, &record));
     } else if (operation == "complement") {

@@ -513,27 +513,40 @@ Layout complement(Layout const& layout, Record* record) {
   return complement(filtered, IntTuple(cosize(filtered)), record);
 }
 
-Layout right_inverse(Layout const& layout) {
+Layout right_inverse(Layout const& layout, Record* record) {
   require_elements("right_inverse", layout);
   refuse_basis("right_inverse", layout);
   FlatLayout const f = merged(flat(layout), false);
+  auto const note = [&](char const* kind, std::initializer_list<std::pair<char const*, Tiler>> values) {
+    if (record != nullptr) record->push_back({kind, values});
+  };
+  note("coalesced", {{"layout", Tiler::of(from_modes(f))}});
   std::vector<Integer> const below = prefix_product(f.shape);
   std::vector<Integer> shape{fixed(1)};
   std::vector<Integer> stride{fixed(0)};
   Integer reached = fixed(1);
   for (std::size_t const i : sorted_by_stride(f.stride)) {
-    if (f.stride[i].value != reached.value) continue;
+    Tiler const mode = one_mode(f.shape[i], f.stride[i]);
+    if (f.stride[i].value != reached.value) {
+      note("skip", {{"mode", mode}, {"reached", Tiler::of(reached)}});
+      continue;
+    }
     shape.push_back(f.shape[i]);
     stride.push_back(below[i]);
+    note("take", {{"mode", mode}, {"reached", Tiler::of(reached)}, {"result", one_mode(shape.back(), stride.back())}});
     reached = f.shape[i] * f.stride[i];
   }
   return from_modes(merged({std::move(shape), std::move(stride)}, false));
 }
 
-Layout left_inverse(Layout const& layout) {
+Layout left_inverse(Layout const& layout, Record* record) {
   require_elements("left_inverse", layout);
   refuse_basis("left_inverse", layout);
   FlatLayout const f = merged(flat(layout), false);
+  auto const note = [&](char const* kind, std::initializer_list<std::pair<char const*, Tiler>> values) {
+    if (record != nullptr) record->push_back({kind, values});
+  };
+  note("coalesced", {{"layout", Tiler::of(from_modes(f))}});
   std::vector<Integer> const below = prefix_product(f.shape);
   std::vector<Integer> shape;
   std::vector<Integer> stride{fixed(0)};
@@ -551,10 +564,15 @@ Layout left_inverse(Layout const& layout) {
     if (d.value < span) proven = false;
     span = multiply(f.shape[i].value, d.value);
     shape.push_back(d / reached);
+    note("below", {{"mode", one_mode(f.shape[i], d)},
+                   {"reached", Tiler::of(reached)},
+                   {"result", one_mode(shape.back(), stride.back())},
+                   {"next", Tiler::of(below[i])}});
     stride.push_back(below[i]);
     reached = reached * shape.back();
   }
   shape.push_back(f.shape[order.back()]);
+  note("last", {{"result", one_mode(shape.back(), stride.back())}});
   Layout const result = from_modes(merged({std::move(shape), std::move(stride)}, false));
   if (!proven) {
     check_law("left_inverse", layout, [&](std::int64_t i) {

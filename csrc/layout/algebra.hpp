@@ -46,8 +46,8 @@ Layout complement(Layout const& layout, IntTuple const& cotarget, Record* record
 Layout complement(Layout const& layout, Record* record = nullptr);
 
 // layout(right(i)) == i for i < size(right). layout(left(layout(i))) == layout(i).
-Layout right_inverse(Layout const& layout);
-Layout left_inverse(Layout const& layout);
+Layout right_inverse(Layout const& layout, Record* record = nullptr);
+Layout left_inverse(Layout const& layout, Record* record = nullptr);
 Layout nullspace(Layout const& layout);
 
 Layout max_common_layout(Layout const& a, Layout const& b);

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ParamSpec, overload
 
-from cute_py.layout.steps import explain_layout
+from cute_py.layout.steps import Steps, explain_layout
 from cute_py.products.einsum import Einsum, EinsumExplanation
 from cute_py.products.explanation import Explanation
 from cute_py.products.product import Product
@@ -15,7 +15,7 @@ P = ParamSpec("P")
 
 
 @overload
-def explain(what: str, /, *arguments: Any) -> str: ...
+def explain(what: str, /, *arguments: Any) -> Steps: ...
 @overload
 def explain(what: Einsum, /, *arguments: Any, **options: Any) -> EinsumExplanation: ...
 @overload
@@ -40,8 +40,9 @@ def explain(what: Any, /, *arguments: Any, **options: Any) -> Any:
     kernel: sgemm_sm80_nt_f32
       chosen: sgemm_sm80_nt_f32, 1 CTA: 6.26 us, math
 
-    ``explain("composition", A, B)`` gives the steps, in words and numbers; so do ``"coalesce"``, ``"complement"``,
-    ``"logical_divide"`` and ``"logical_product"`` with their arguments.
+    ``explain("composition", A, B)`` gives the steps, in words and numbers; so do ``"coalesce"``, ``"complement"``, the divides, the
+    products, the inverses, ``"idx2crd"`` and ``"crd2idx"`` with their arguments. It is a text, which a REPL shows as it is, with what the
+    algebra noted: ``.steps``, ``.result``, ``.error``.
 
     >>> print(cute_py.explain("coalesce", "(2,(1,6)):(1,(6,2))"))
     coalesce (2,(1,6)):(1,(6,2))

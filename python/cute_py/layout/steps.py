@@ -9,12 +9,36 @@ from cute_py import _core
 from cute_py._core import ComposedLayout, Layout
 from cute_py.errors import LayoutError, OperandError
 
-__all__ = ["explain_layout"]
+__all__ = ["Steps", "explain_layout"]
 
 Step = tuple[str, dict[str, Any]]
 
 
-def explain_layout(operation: str, *arguments: Any) -> str:
+class Steps(str):
+    """The steps of an operation on layouts: a text, which is also what a REPL shows, with what the algebra noted.
+
+    Attributes
+    ----------
+    operation
+        Its name.
+    steps
+        (kind, values by name) of each step, as the algebra took it.
+    result
+        The layout, None if there is none.
+    error
+        Why there is none, else None.
+    """
+
+    operation: str
+    steps: list[Step]
+    result: Any
+    error: str | None
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def explain_layout(operation: str, *arguments: Any) -> Steps:
     """Return the steps of an operation on layouts. `cute_py.explain` says more."""
     if operation not in _OPERATIONS:
         import difflib  # only errors need it
@@ -23,21 +47,32 @@ def explain_layout(operation: str, *arguments: Any) -> str:
         raise OperandError(
             f"explain: there are no steps for {operation!r}; {'near: ' + ', '.join(near) if near else 'there are: ' + ', '.join(_OPERATIONS)}"
         )
-    least, most, render = _OPERATIONS[operation]
+    least, most = _OPERATIONS[operation]
     if not least <= len(arguments) <= most:
         wanted = str(least) if least == most else f"{least} or {most}"
         raise OperandError(f"explain: {operation} takes {wanted} arguments, not {len(arguments)}")
     layout, *rest = (_read(a) for a in arguments)
+    if operation in _OF_COORDINATES:
+        return _of_coordinate(operation, layout, *rest)
     layout = Layout(layout)
+    if operation in _BUILT_ON:
+        return _built(operation, layout, *rest)
     steps, result, error = _core.record(operation, layout, *rest)
+    render = _RENDER[operation]
     lines = render(layout, rest[0] if rest else None, steps, result)
     ending = f"No result. {error}" if error else f"Result: {result}{_origin(steps)}"
-    return "\n".join([*lines, "", ending])
+    return _steps(operation, [*lines, "", ending], steps, result, error)
+
+
+def _steps(operation: str, lines: list[str], steps: list[Step], result: Any, error: str | None = None) -> Steps:
+    text = Steps("\n".join(lines))
+    text.operation, text.steps, text.result, text.error = operation, steps, result, error
+    return text
 
 
 def _read(value: Any) -> Any:
     if isinstance(value, str):
-        value = _core.parse(value) if " o " in value else Layout(value)
+        value = _core.parse(value) if " o " in value or "<" in value else Layout(value)
     if isinstance(value, ComposedLayout):
         raise LayoutError("explain: a composed layout acts by its inner layout; next: explain that")
     return value
@@ -258,10 +293,157 @@ def _logical_product(block: Layout, tiler: Any, steps: list[Step], result: Any) 
     return lines
 
 
-_OPERATIONS: dict[str, tuple[int, int, Callable[[Layout, Any, list[Step], Any], list[str]]]] = {
-    "coalesce": (1, 1, _coalesce),
-    "composition": (2, 2, _composition),
-    "complement": (1, 2, _complement),
-    "logical_divide": (2, 2, _logical_divide),
-    "logical_product": (2, 2, _logical_product),
+# ---- inverses
+
+
+def _right_inverse(layout: Layout, _: Any, steps: list[Step], result: Any) -> list[str]:
+    lines = [
+        f"right_inverse of {layout}",
+        "The coordinates, in order, whose indices are 0, 1, 2, ...",
+        "",
+        f"Coalesced: {steps[0][1]['layout']}. In ascending order of the strides:",
+    ]
+    for kind, v in steps[1:]:
+        mode, reached = _mode(v["mode"]), _plain(v["reached"])
+        if kind == "take":
+            lines.append(
+                f"  {mode} goes on at the index {reached}: {_mode(v['result'])}, its extent and its stride among coordinates"
+            )
+        else:
+            lines.append(f"  {mode} does not go on at the index {reached}: left out")
+    return lines
+
+
+def _left_inverse(layout: Layout, _: Any, steps: list[Step], result: Any) -> list[str]:
+    lines = [
+        f"left_inverse of {layout}",
+        "The coordinate of each index, where it has one.",
+        "",
+        f"Coalesced: {steps[0][1]['layout']}. In ascending order of the strides:",
+    ]
+    for kind, v in steps[1:]:
+        if kind == "below":
+            stride, reached = _plain(v["mode"].stride), _plain(v["reached"])
+            lines.append(
+                f"  below {_mode(v['mode'])}: {stride} / {reached} = {_plain(v['result'].shape)} steps of {_plain(v['result'].stride)}; "
+                f"beyond, a step is the coordinate {_plain(v['next'])}"
+            )
+        else:
+            lines.append(f"  the last mode's own extent: {_mode(v['result'])}")
+    return lines
+
+
+# ---- what is built on divide and product, and coordinates
+
+
+_BUILT_ON = {
+    "zipped_divide": (
+        "logical_divide",
+        "the modes of the tile in front, those of the rest behind: ((tile,...),(rest,...))",
+    ),
+    "tiled_divide": ("logical_divide", "the tile in front, the modes of the rest behind it: ((tile,...),rest,...)"),
+    "flat_divide": ("logical_divide", "the modes of the tile, then those of the rest: (tile,...,rest,...)"),
+    "zipped_product": ("logical_product", "the modes of the block in front, those of the copies behind"),
+    "tiled_product": ("logical_product", "the block in front, the modes of the copies behind it"),
+    "flat_product": ("logical_product", "the modes of the block, then those of the copies"),
+    "blocked_product": ("logical_product", "each mode of the block with the mode of the copies: ((block,copies),...)"),
+    "raked_product": ("logical_product", "each mode of the copies with the mode of the block: ((copies,block),...)"),
+}
+
+
+def _built(operation: str, layout: Layout, argument: Any) -> Steps:
+    """Explain an operation that arranges the modes of another one's result."""
+    base, how = _BUILT_ON[operation]
+    first, second = layout, argument
+    lines = [f"{operation} {layout} {'by' if 'divide' in operation else 'with'} {_tiler(argument)}"]
+    if operation in {"blocked_product", "raked_product"}:
+        second = Layout(argument) if not isinstance(argument, Layout) else argument
+        rank = max(layout.rank, second.rank)
+        first, second = _core.append(layout, rank), _core.append(second, rank)
+        if rank != layout.rank or rank != second.rank:
+            lines.append(f"With as many modes: {first} and {second}.")
+    inner = explain_layout(base, first, second)
+    lines += [f"First {base}, then {how}.", "", *(f"  {line}".rstrip() for line in inner.split("\n")), ""]
+    if inner.error is not None:
+        return _steps(operation, [*lines, f"No result. {inner.error}"], inner.steps, None, inner.error)
+    try:
+        result = getattr(_core, operation)(layout, argument)
+    except LayoutError as refused:
+        return _steps(operation, [*lines, f"No result. {refused}"], inner.steps, None, str(refused))
+    return _steps(operation, [*lines, f"Result: {result}"], inner.steps, result)
+
+
+def _of_coordinate(operation: str, value: Any, shape: Any, stride: Any = None) -> Steps:
+    """Explain, digit by digit, what idx2crd and crd2idx compute."""
+    value = _core.parse(value) if isinstance(value, str) else value
+    if isinstance(shape, Layout):
+        shape, stride = shape.shape, shape.stride if operation == "crd2idx" else stride
+    shape = _core.shape(_core.make_layout(shape))
+    extents = _as_leaves(shape)
+    steps: list[Step] = []
+    if operation == "idx2crd":
+        result = _core.idx2crd(value, shape) if stride is None else _core.idx2crd(value, shape, stride)
+        if stride is not None or isinstance(value, tuple):
+            raise OperandError(
+                "explain: idx2crd takes an index and a shape here; next: explain crd2idx with the strides"
+            )
+        lines = [
+            f"idx2crd {value} in {_plain(shape)}",
+            "Digit by digit, the first mode fastest; the last one takes what is left.",
+            "",
+        ]
+        left = int(value)
+        for number, extent in enumerate(extents):
+            digit = left if number + 1 == len(extents) else left % extent
+            steps.append(("digit", {"of": left, "extent": extent, "digit": digit}))
+            last = number + 1 == len(extents)
+            lines.append(
+                f"  {left} is left" if last else f"  {left} % {extent} = {digit}, {left} / {extent} = {left // extent}"
+            )
+            left = 0 if last else left // extent
+    else:
+        strides = _as_leaves(_core.stride(_core.make_layout(shape)) if stride is None else stride)
+        result = _core.crd2idx(value, shape) if stride is None else _core.crd2idx(value, shape, stride)
+        digits = _as_leaves(_spread(value, shape))
+        lines = [f"crd2idx {_tiler(value)} in {_plain(shape)}", "Each coordinate times its stride, and their sum.", ""]
+        if _as_leaves(value) != digits:
+            lines.append(
+                f"  {_tiler(value)} is {_tiler(_spread(value, shape))}, integers taken apart in colexicographic order"
+            )
+        for digit, step in zip(digits, strides, strict=True):
+            steps.append(("term", {"digit": digit, "stride": step}))
+        lines.append("  " + " + ".join(f"{digit}*{_plain(step)}" for digit, step in zip(digits, strides, strict=True)))
+    return _steps(operation, [*lines, "", f"Result: {_tiler(result)}"], steps, result)
+
+
+def _spread(coord: Any, shape: Any) -> Any:
+    if isinstance(coord, tuple) and isinstance(shape, tuple):
+        return tuple(_spread(c, s) for c, s in zip(coord, shape, strict=True))
+    return _core.idx2crd(coord, shape)
+
+
+def _as_leaves(value: Any) -> list[Any]:
+    return [leaf for v in value for leaf in _as_leaves(v)] if isinstance(value, tuple) else [value]
+
+
+_RENDER: dict[str, Callable[[Layout, Any, list[Step], Any], list[str]]] = {
+    "coalesce": _coalesce,
+    "composition": _composition,
+    "complement": _complement,
+    "logical_divide": _logical_divide,
+    "logical_product": _logical_product,
+    "right_inverse": _right_inverse,
+    "left_inverse": _left_inverse,
+}
+_OF_COORDINATES = ("idx2crd", "crd2idx")
+
+# The least and the most arguments of each.
+_OPERATIONS: dict[str, tuple[int, int]] = {
+    "coalesce": (1, 1),
+    "composition": (2, 2),
+    "complement": (1, 2),
+    "right_inverse": (1, 1),
+    "left_inverse": (1, 1),
+    **dict.fromkeys(("logical_divide", "logical_product", *_BUILT_ON), (2, 2)),
+    **dict.fromkeys(_OF_COORDINATES, (2, 3)),
 }
