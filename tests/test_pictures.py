@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ElementTree
+from collections import Counter
 from collections.abc import Callable
 from html.parser import HTMLParser
 from itertools import combinations, product
@@ -21,10 +22,21 @@ import numpy as np
 import pytest
 
 import cute_py
-from cute_py import LayoutError, _core, atoms
-from cute_py._core import Layout
+from cute_py import LayoutError, OperandError, _core, atoms, diagram
+from cute_py._core import ComposedLayout, Layout
 from cute_py.atoms.tiled import make_tiled_copy, make_tiled_mma
-from cute_py.drawing.picture import COLOURS, Cell, Panel, Picture, to_html, to_html_fragment, to_image, to_latex, to_svg
+from cute_py.drawing.picture import (
+    COLOURS,
+    Cell,
+    Panel,
+    Picture,
+    Structure,
+    to_html,
+    to_html_fragment,
+    to_image,
+    to_latex,
+    to_svg,
+)
 from cute_py.drawing.subjects import (
     picture_of_banks,
     picture_of_copy,
@@ -162,7 +174,8 @@ def test_elements_of_any_type(array: Any, text: str) -> None:
 def test_rows_columns_and_panels_are_the_modes() -> None:
     picture = picture_of_layout(Layout("((2,2),3,2,2)"))
     assert [panel.title for panel in picture.panels] == ["(_,_,0,0)", "(_,_,1,0)", "(_,_,0,1)", "(_,_,1,1)"]
-    assert picture.panels[0].row_labels == ("0", "1", "2", "3")
+    assert picture.panels[0].row_labels == ("0", "1", "0", "1")
+    assert [label for *_, label in picture.panels[0].rows.groups] == ["0", "1"]
     assert picture.panels[0].column_labels == ("0", "1", "2")
     assert dict(picture.panels[1].cells[3][2].facts)["coordinate"] == "((1,1),2,1,0)"
 
@@ -676,3 +689,120 @@ def test_pictures_go_to_files_and_to_a_browser(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr("webbrowser.open", lambda url: False)
     with pytest.raises(OSError, match="no browser"):
         Layout("4").show()
+
+
+# ---- Structure
+
+
+def shown(layout: Any, **options: Any) -> Picture:
+    return picture_of_layout(Layout(layout) if isinstance(layout, str) else layout, **options)
+
+
+def test_nested_modes_have_lines_and_labels_of_their_own() -> None:
+    panel = shown("((4,3),(2,2,2)):((12,1),(48,3,6))").panels[0]
+    assert panel.rows.rules == ((0, 1), (4, 1), (8, 1), (12, 1))
+    assert panel.columns.rules == ((0, 2), (2, 1), (4, 2), (6, 1), (8, 2))
+    assert panel.row_labels == ("0", "1", "2", "3") * 3
+    assert [label for *_, label in panel.rows.groups] == ["0", "1", "2"]
+    assert [label for *_, label in panel.columns.groups] == ["(0,0)", "(1,0)", "(0,1)", "(1,1)"]
+    plain = shown("(4,8)").panels[0]
+    assert plain.rows == plain.columns == Structure()
+
+
+def test_tiles_have_lines_and_colours() -> None:
+    panel = shown("(8,9):(9,1)", tile=(4, 3)).panels[0]
+    assert panel.rows.rules == ((0, 2), (4, 2), (8, 2))
+    assert panel.columns.rules == ((0, 2), (3, 2), (6, 2), (9, 2))
+    for r, row in enumerate(panel.cells):
+        for c, cell in enumerate(row):
+            assert cell.colour == panel.cells[r // 4 * 4][c // 3 * 3].colour
+    assert len({row[c].colour for row in panel.cells for c in range(9)}) == 6
+
+
+def test_colours_by_mode_and_by_a_function() -> None:
+    by_mode = shown("((2,2),4)", color="mode0").panels[0]
+    assert [row[0].colour for row in by_mode.cells] == [0, 0, 1, 1]
+    assert [cell.colour for cell in shown("(4,8)", color="column").panels[0].cells[0]] == list(range(8))
+    diagonal = shown("(4,4)", color=lambda coord, index: index if coord[0] == coord[1] else None).panels[0]
+    assert [[cell.colour is not None for cell in row] for row in diagonal.cells] == [
+        [r == c for c in range(4)] for r in range(4)
+    ]
+
+
+def test_a_slice_is_marked() -> None:
+    panel = shown("(4,(2,3))", mark=(2, (None, 1))).panels[0]
+    coloured = [(r, c) for r, row in enumerate(panel.cells) for c, cell in enumerate(row) if cell.colour is not None]
+    assert coloured == [(2, 2), (2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"color": "blue"}, "color is 'index'"),
+        ({"color": 3}, "color is a name or a function"),
+        ({"color": "tile"}, "needs tile="),
+        ({"tile": (0, 2)}, "tile is an extent"),
+        ({"tile": (2, 2, 2)}, "tile is an extent"),
+        ({"colour": "row"}, "no option colour"),
+        ({"mark": (1, 2, 3)}, "does not fit"),
+    ],
+)
+def test_wrong_options(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(LayoutError, match=message):
+        Layout("(4,8)").to_svg(**options)
+
+
+def test_diagrams_colour_what_belongs_together() -> None:
+    before, after = diagram("zipped_divide", "(8,12):(12,1)", (4, 3))._picture().panels
+    colours = {cell.text: cell.colour for row in before.cells for cell in row}
+    assert all(colours[cell.text] == cell.colour for row in after.cells for cell in row)
+    assert all(len({row[c].colour for row in after.cells}) == 1 for c in range(8))
+    block, tiler, result = diagram("raked_product", "(2,5):(5,1)", "(3,4):(1,3)")._picture().panels
+    assert {cell.colour for row in block.cells for cell in row} == {0}
+    counts = Counter(cell.colour for row in result.cells for cell in row)
+    assert counts == dict.fromkeys(range(12), 10)
+    assert len(tiler.cells[0]) == 4
+    line = diagram("complement", "(3,2):(1,4)", 24)._picture().panels[-1]
+    rest = cute_py.complement("(3,2):(1,4)", 24)
+    reached = {i + j for i in (0, 1, 2, 4, 5, 6) for j in map(rest, range(rest.size))}
+    assert [i for i, cell in enumerate(line.cells[0]) if cell.colour is not None] == sorted(reached)
+    assert len(reached) < len(line.cells[0])
+    a, b, both = diagram("composition", "(8,8):(8,1)", "(2,4):(2,8)")._picture().panels
+    assert sum(cell.colour is not None for row in a.cells for cell in row) == 8
+    assert [[cell.colour for cell in row] for row in b.cells] == [[cell.colour for cell in row] for row in both.cells]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("logical_divide", "(4,2,3):(2,1,8)", "4:2"),
+        ("tiled_divide", "(8,12)", (4, 3)),
+        ("flat_divide", "(10,7)", "<3:3,2:1>"),
+        ("logical_product", "(2,2):(4,1)", "6:1"),
+        ("zipped_product", "(2,2):(4,1)", (2, 3)),
+        ("blocked_product", "(2,5)", "(3,4)"),
+        ("complement", "4:2"),
+        ("right_inverse", "(4,8):(8,1)"),
+        ("left_inverse", "4:2"),
+        ("coalesce", "(2,(1,6)):(1,(6,2))"),
+        ("tv", "((4,8),2):((16,1),8)", (8, 8)),
+        ("zipped_divide", ComposedLayout("Sw<2,0,3> o 0 o (8,8):(8,1)"), (4, 4)),
+    ],
+    ids=lambda a: a[0],
+)
+def test_diagrams_of_all_operations(arguments: tuple[Any, ...]) -> None:
+    drawn = diagram(*arguments)
+    assert ElementTree.fromstring(drawn.to_svg()).tag.endswith("svg")
+    assert "\\draw" in drawn.to_latex() or not any(p.rows.rules or p.columns.rules for p in drawn._picture().panels)
+    assert arguments[0] in drawn._picture().title or arguments[0] == "tv"
+
+
+def test_diagrams_that_cannot_be() -> None:
+    with pytest.raises(OperandError, match="there is none of 'divide'"):
+        diagram("divide", "4")
+    with pytest.raises(OperandError, match="does not take 1 arguments"):
+        diagram("zipped_divide", "4")
+    with pytest.raises(LayoutError, match="at most are drawn"):
+        diagram("zipped_divide", "(1024,1024)", (2, 2))
+    with pytest.raises(LayoutError, match="interleave"):
+        diagram("complement", "(4,4):(1,3)", 24)

@@ -20,6 +20,7 @@ from cute_py.catalogue.config import KernelConfig, Load, Loads, Owner, Roles
 from cute_py.catalogue.kernels import Kernel, Kernels, kernels
 from cute_py.catalogue.ladder import Ladder, Rung, ladder
 from cute_py.catalogue.trace import Trace
+from cute_py.drawing.diagrams import Diagram, diagram
 from cute_py.errors import CudaError, CuteError, LayoutError, OperandError, UnsupportedProblemError
 from cute_py.layout import *  # noqa: F403
 from cute_py.layout import printing as _printing
@@ -50,6 +51,7 @@ __all__ = [
     "CudaError",
     "CuteError",
     "Device",
+    "Diagram",
     "EinsumExplanation",
     "EinsumPlan",
     "EmulatorOptions",
@@ -79,6 +81,7 @@ __all__ = [
     "best_swizzle",
     "cuda_available",
     "devices",
+    "diagram",
     "einsum",
     "errors",
     "explain",

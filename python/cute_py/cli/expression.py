@@ -39,7 +39,7 @@ _LAYOUT_NAMES = [
     "tiled_divide", "tiled_product", "unflatten", "upcast", "zip", "zipped_divide", "zipped_product",
 ]  # fmt: skip
 _PACKAGE_NAMES = [
-    "kernels", "local_partition", "local_tile", "make_cotiled_copy", "make_identity_tensor",
+    "diagram", "kernels", "local_partition", "local_tile", "make_cotiled_copy", "make_identity_tensor",
     "make_tensor", "make_tiled_copy", "make_tiled_copy_A", "make_tiled_copy_B", "make_tiled_copy_C",
     "make_tiled_copy_D", "make_tiled_copy_S", "make_tiled_mma",
 ]  # fmt: skip

@@ -6,7 +6,7 @@ import os
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from cute_py._files import write_whole
@@ -17,6 +17,7 @@ __all__ = [
     "Drawable",
     "Panel",
     "Picture",
+    "Structure",
     "kept",
     "show",
     "to_html",
@@ -60,6 +61,28 @@ class Cell:
 
 
 @dataclass(frozen=True)
+class Structure:
+    """What belongs together along the rows, or along the columns, of a panel.
+
+    Attributes
+    ----------
+    rules
+        (position, weight): a line of weight 1, 2 or 3 before the row, or the column, of that number.
+    groups
+        (first, end, label): a label for several, outside of their own labels.
+    """
+
+    rules: tuple[tuple[int, int], ...] = ()
+    groups: tuple[tuple[int, int, str], ...] = ()
+
+    def cut(self, most: int) -> Structure:
+        return Structure(
+            tuple((at, weight) for at, weight in self.rules if at <= most),
+            tuple((first, min(end, most), label) for first, end, label in self.groups if first < most),
+        )
+
+
+@dataclass(frozen=True)
 class Panel:
     """A grid of cells with its labels. `row` and `column` place it in the grid of panels, whose first cells are aligned."""
 
@@ -69,6 +92,8 @@ class Panel:
     column_labels: tuple[str, ...]
     row: int = 0
     column: int = 0
+    rows: Structure = Structure()
+    columns: Structure = Structure()
 
 
 @dataclass(frozen=True)
@@ -174,14 +199,19 @@ def _tracks(panels: tuple[Panel, ...], side: int) -> tuple[list[tuple[int, int]]
     rows = [(0, 0)] * (max((panel.row for panel in panels), default=-1) + 1)
     columns = [(0, 0)] * (max((panel.column for panel in panels), default=-1) + 1)
     for panel in panels:
-        head = _PANEL_LINE * bool(panel.title) + _LINE * bool(panel.column_labels) + 4
-        left = _CHARACTER * max((len(label) for label in panel.row_labels), default=0) + 6
+        head = _PANEL_LINE * bool(panel.title) + _LINE * (bool(panel.column_labels) + bool(panel.columns.groups)) + 4
+        left = _CHARACTER * (_widest(panel.row_labels) + _widest(label for *_, label in panel.rows.groups)) + 6
+        left += 6 * bool(panel.rows.groups)
         across = max((len(row) for row in panel.cells), default=0) * side
         before, extent = rows[panel.row]
         rows[panel.row] = max(before, head), max(extent, len(panel.cells) * side)
         before, extent = columns[panel.column]
         columns[panel.column] = max(before, left), max(extent, across, len(panel.title) * _PANEL_CHARACTER)
     return rows, columns
+
+
+def _widest(labels: Iterable[str]) -> int:
+    return max((len(label) for label in labels), default=0)
 
 
 def _wrap(text: str, width: int) -> list[str]:
@@ -217,15 +247,20 @@ def _svg(picture: Picture, attributes: str) -> str:
 def _svg_panel(panel: Panel, x: int, y: int, plan: _Plan) -> Iterator[str]:
     side = plan.side
     if panel.title:
-        baseline = y - 10 - _LINE * bool(panel.column_labels)
+        baseline = y - 10 - _LINE * (bool(panel.column_labels) + bool(panel.columns.groups))
         yield _text(x, baseline, panel.title, ' font-size="12" font-weight="bold"')
     yield '<g fill="#444" text-anchor="middle">'
     for i, label in enumerate(panel.column_labels):
         yield _text(x + side * i + side // 2, y - 5, label)
+    for first, end, label in panel.columns.groups:
+        yield _text(x + side * (first + end) // 2, y - 5 - _LINE, label, ' font-weight="bold"')
     yield "</g>"
     yield '<g fill="#444" text-anchor="end">'
     for i, label in enumerate(panel.row_labels):
         yield _text(x - 5, y + side * i + side // 2 + 4, label)
+    beyond = x - 11 - _CHARACTER * _widest(panel.row_labels)
+    for first, end, label in panel.rows.groups:
+        yield _text(beyond, y + side * (first + end) // 2 + 4, label, ' font-weight="bold"')
     yield "</g>"
     size = f' font-size="{11 * plan.shrink:.2f}"' if plan.shrink < 1 else ""
     yield f'<g data-columns="{len(panel.cells[0])}" text-anchor="middle"{size}>'
@@ -241,6 +276,15 @@ def _svg_panel(panel: Panel, x: int, y: int, plan: _Plan) -> Iterator[str]:
                 f'fill="{_fill(cell)}" stroke="#666"/>{"".join(words)}</g>'
             )
     yield "</g>"
+    if panel.rows.rules or panel.columns.rules:
+        width, height = side * len(panel.cells[0]), side * len(panel.cells)
+        yield '<g stroke="#000" stroke-linecap="square" fill="none" pointer-events="none">'
+        yield f'<rect x="{x}" y="{y}" width="{width}" height="{height}" stroke-width="2"/>'
+        for at, weight in panel.rows.rules:
+            yield f'<path d="M{x} {y + side * at}h{width}" stroke-width="{weight + 1}"/>'
+        for at, weight in panel.columns.rules:
+            yield f'<path d="M{x + side * at} {y}v{height}" stroke-width="{weight + 1}"/>'
+        yield "</g>"
 
 
 def _fill(cell: Cell) -> str:
@@ -308,7 +352,7 @@ def _latex_panel(panel: Panel, x: int, y: int, plan: _Plan) -> Iterator[str]:
     points = f"{_POINTS * side:.2f}pt"
     if panel.title:
         yield _node(
-            y - 14 - _LINE * bool(panel.column_labels),
+            y - 14 - _LINE * (bool(panel.column_labels) + bool(panel.columns.groups)),
             x,
             panel.title,
             r"anchor=west,font=\fontsize{9}{11}\selectfont\ttfamily",
@@ -317,12 +361,24 @@ def _latex_panel(panel: Panel, x: int, y: int, plan: _Plan) -> Iterator[str]:
         yield _node(y - 9, x + side * i + half, label)
     for i, label in enumerate(panel.row_labels):
         yield _node(y + side * i + half, x - 5, label, "anchor=east")
+    for first, end, label in panel.columns.groups:
+        yield _node(y - 9 - _LINE, x + side * (first + end) // 2, label, r"font=\bfseries\ttfamily\small")
+    beyond = x - 11 - _CHARACTER * _widest(panel.row_labels)
+    for first, end, label in panel.rows.groups:
+        yield _node(y + side * (first + end) // 2, beyond, label, r"anchor=east,font=\bfseries\ttfamily\small")
     yield rf"\begin{{scope}}[shift={{({y + half},{x + half})}},x={{(0pt,-{points})}},y={{({points},0pt)}}]"
     for i, row in enumerate(panel.cells):
         for j, cell in enumerate(row):
             fill = "white" if cell.colour is None else f"cell{cell.colour % len(COLOURS)}"
             yield _node(i, j, cell.text, f"cell,fill={fill}")
     yield r"\end{scope}"
+    down, right = y + side * len(panel.cells), x + side * len(panel.cells[0])
+    if panel.rows.rules or panel.columns.rules:
+        yield rf"\draw[line width=1.4pt] ({y},{x}) rectangle ({down},{right});"
+    for at, weight in panel.rows.rules:
+        yield rf"\draw[line width={0.7 * (weight + 1):.1f}pt] ({y + side * at},{x}) -- ({y + side * at},{right});"
+    for at, weight in panel.columns.rules:
+        yield rf"\draw[line width={0.7 * (weight + 1):.1f}pt] ({y},{x + side * at}) -- ({down},{x + side * at});"
 
 
 # In the typewriter font, characters are where ASCII has them.
@@ -418,6 +474,8 @@ def _mapped(picture: Picture, cells_of: Callable[[Panel], tuple[tuple[Cell, ...]
                 cells=cells,
                 row_labels=panel.row_labels[: len(cells)],
                 column_labels=panel.column_labels[:width],
+                rows=panel.rows.cut(len(cells)),
+                columns=panel.columns.cut(width),
             )
         )
     return replace(picture, panels=tuple(panels))

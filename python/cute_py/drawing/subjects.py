@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, TypeAlias
 
 from cute_py import _core
 from cute_py._core import ComposedLayout, Layout
-from cute_py.drawing.picture import Cell, Panel, Picture
+from cute_py.drawing.picture import Cell, Panel, Picture, Structure
 from cute_py.errors import LayoutError
 
 __all__ = [
@@ -45,6 +45,9 @@ def picture_of_layout(
     bank: int | None = None,
     place: Callable[[Any], Any] | None = None,
     element: Callable[[Any], Any] | None = None,
+    tile: Any = None,
+    color: Any = None,
+    mark: Any = None,
 ) -> Picture:
     """Return the picture of a layout: rows are mode 0, columns mode 1, further modes make panels; each cell shows its index.
 
@@ -54,9 +57,16 @@ def picture_of_layout(
     Of a tensor, ``place`` makes of what the layout gives the index or the coordinate that the tensor has there, and ``element``
     of an index what lies in memory, None outside of it. Then cells show elements, and the index is among their facts.
 
-    Raises LayoutError for a size that is not positive, for banks of a layout whose values are coordinates, and for more than 256
-    modes.
+    Lines separate the parts of nested modes, whose outer coordinates are labels of their own, and the tiles of ``tile``, an extent for each of
+    the modes 0 and 1. ``color`` is what a cell is coloured by: ``"index"``, ``"tile"`` (the default where there are tiles), ``"row"``,
+    ``"column"``, ``"mode0"`` or ``"mode1"`` (the outermost coordinate of a nested mode), or a function of the coordinate and the index
+    that returns an integer, or None for white. ``mark`` is a coordinate with None for open modes: only its slice keeps its colours.
+
+    Raises LayoutError for a layout without elements, for banks of a layout whose values are coordinates, for more than 256
+    modes, and for tiles, colours and marks that are none.
     """
+    if layout.size < 1:
+        raise LayoutError(f"picture: {layout} has no elements; next: draw one that has")
     modes = _core.rank(_core.flatten(layout))
     if modes > _MAX_MODES:
         raise LayoutError(
@@ -74,8 +84,13 @@ def picture_of_layout(
     shown_panels = min(panels_in_all, _MAX_PANELS, _MAX_CELLS // (shown_rows * shown_columns))
     panels_in_line = max(1, _MAX_COLUMNS // 2 // (shown_columns + 2))
 
+    painted = _Paint(layout, extents, tile, color, mark)
+
     def cell(*flat: int) -> Cell:
         position = _core.crd2idx(flat, extents)
+        return painted.cell(flat, position, plain_cell(position))
+
+    def plain_cell(position: int) -> Cell:
         facts = (
             ("coordinate", _core.print_tiler(_core.idx2crd(position, layout.shape))),
             ("1-D coordinate", str(position)),
@@ -89,20 +104,35 @@ def picture_of_layout(
             tuple(cell(c) if one_row else cell(r, c, *above) for c in range(shown_columns)) for r in range(shown_rows)
         )
         panel_title = _core.print_tiler((None, None, *above)) if rest else ""
-        row_labels = () if one_row else _numbers(shown_rows)
         track = divmod(number, panels_in_line)
-        panels.append(Panel(panel_title, cells, row_labels, _numbers(shown_columns), *track))
+        across = _structure(layout[0 if one_row else 1], shown_columns, painted.tile[0 if one_row else 1])
+        down = Structure() if one_row else _structure(layout[0], shown_rows, painted.tile[0])
+        panels.append(
+            Panel(
+                panel_title,
+                cells,
+                () if one_row else _inner_labels(layout[0], shown_rows),
+                _inner_labels(layout[0 if one_row else 1], shown_columns),
+                *track,
+                rows=down,
+                columns=across,
+            )
+        )
 
     value = "coordinate" if gives_coordinates else "index"
     what = f"the {value} that the layout gives" if element is None else "the element in memory"
     colour = (
         "the sum of its elements mod 8" if gives_coordinates else "the index mod 8" if bank is None else "the bank / 4"
     )
-    legend = [f"A cell shows {what}; the colour is {colour}."]
-    if any(cell.colour is None for panel in panels for row in panel.cells for cell in row):
+    legend = [f"A cell shows {what}; the colour is {painted.legend or colour}."]
+    if mark is not None:
+        legend.append(f"Coloured: the slice {_core.print_tiler(mark)}.")
+    elif any(cell.colour is None for panel in panels for row in panel.cells for cell in row) and element is not None:
         legend.append("White: outside of the array.")
     if not one_row:
-        legend.append("Rows are 1-D coordinates in mode 0, columns in mode 1.")
+        legend.append("Rows are coordinates in mode 0, columns in mode 1.")
+    if any(panel.rows.groups or panel.columns.groups for panel in panels):
+        legend.append("A nested mode has its inner coordinate beside the cells, its outer one in bold.")
     if bank is not None:
         legend.append(
             f"The bank is the one of {_BANKS}, four bytes wide each, in which an element of {bank} bits begins."
@@ -112,6 +142,119 @@ def picture_of_layout(
     )
     highlight = "index" if bank is None else "bank"
     return Picture(str(layout) if title is None else title, tuple(panels), note, tuple(legend), highlight)
+
+
+class _Paint:
+    """What colours a layout's cells: tiles, modes, a function; and what is marked."""
+
+    def __init__(self, layout: Any, extents: tuple[int, ...], tile: Any, color: Any, mark: Any) -> None:
+        self._layout = layout
+        self._extents = extents
+        self._mark = mark
+        self.tile: tuple[int | None, ...] = (*_tile_of(tile, layout), None, None)
+        if color is None and tile is not None:
+            color = "tile"
+        if isinstance(color, str) and color not in _COLOURINGS:
+            raise LayoutError(f"picture: color is {', '.join(map(repr, _COLOURINGS))} or a function, not {color!r}")
+        if color is not None and not isinstance(color, str) and not callable(color):
+            raise LayoutError(
+                f"picture: color is a name or a function of coordinate and index, not {type(color).__name__}"
+            )
+        if color == "tile" and tile is None:
+            raise LayoutError("picture: color='tile' needs tile=, an extent for each of the modes 0 and 1")
+        self._color = None if color == "index" else color
+        self.legend = _COLOURINGS.get(color, "what color= says") if self._color is not None else ""
+        if mark is not None:
+            _core.slice_(mark, layout.shape) if isinstance(layout.shape, tuple) else None
+            self._open = _core.crd2idx(_zeros(mark), layout.shape)
+
+    def cell(self, flat: tuple[int, ...], position: int, plain: Cell) -> Cell:
+        """Return a cell in its colour."""
+        coordinate = _core.idx2crd(position, self._layout.shape)
+        colour = plain.colour
+        if self._color is not None and plain.colour is not None:
+            colour = self._colour(flat, coordinate, plain)
+        if self._mark is not None and not _matches(self._mark, coordinate, self._layout.shape):
+            colour = None
+        return replace(plain, colour=colour)
+
+    def _colour(self, flat: tuple[int, ...], coordinate: Any, plain: Cell) -> int | None:
+        if callable(self._color):
+            value = self._color(coordinate, plain.colour if plain.colour is not None else 0)
+            return None if value is None else int(value)
+        if self._color == "tile":
+            tiles = [c // t for c, t in zip(flat, self.tile, strict=False) if t]
+            return sum(number * step for number, step in zip(tiles, (1, 3), strict=False))
+        mode = {"row": 0, "mode0": 0, "column": 1, "mode1": 1}[str(self._color)]
+        if mode >= len(flat):
+            return 0
+        if str(self._color).startswith("mode"):
+            return _outermost(coordinate[mode] if isinstance(coordinate, tuple) else coordinate)
+        return flat[mode]
+
+
+_COLOURINGS = {
+    "index": "the index mod 8",
+    "tile": "the tile",
+    "row": "the row mod 8",
+    "column": "the column mod 8",
+    "mode0": "the outermost coordinate of mode 0, mod 8",
+    "mode1": "the outermost coordinate of mode 1, mod 8",
+}
+
+
+def _tile_of(tile: Any, layout: Any) -> tuple[int, ...]:
+    if tile is None:
+        return ()
+    extents = tuple(int(_core.size(t)) for t in _as_tuple(tile))
+    if not 1 <= len(extents) <= min(layout.rank, 2) or min(extents) < 1:
+        raise LayoutError(f"picture: tile is an extent for mode 0, or for the modes 0 and 1, of {layout}; not {tile!r}")
+    return extents
+
+
+def _zeros(coord: Any) -> Any:
+    return tuple(map(_zeros, coord)) if isinstance(coord, (tuple, list)) else 0 if coord is None else coord
+
+
+def _matches(mark: Any, coordinate: Any, shape: Any) -> bool:
+    if mark is None:
+        return True
+    if isinstance(mark, (tuple, list)):
+        parts = zip(mark, coordinate, shape, strict=True)
+        return all(_matches(m, c, s) for m, c, s in parts)
+    return bool(_core.crd2idx(coordinate, shape) == int(mark)) if isinstance(coordinate, tuple) else coordinate == mark
+
+
+def _outermost(coordinate: Any) -> int:
+    return _outermost(coordinate[-1]) if isinstance(coordinate, tuple) else int(coordinate)
+
+
+def _inner_labels(mode: Any, count: int) -> tuple[str, ...]:
+    """Return the labels beside the cells: of a nested mode, its inner coordinate."""
+    inner = int(_core.size(mode, 0)) if isinstance(mode.shape, tuple) and mode.rank > 1 else count
+    return tuple(str(i % inner) for i in range(count))
+
+
+def _structure(mode: Any, count: int, tile: int | None) -> Structure:
+    """Return the lines and the outer labels of a mode: where its inner coordinate begins anew, and where tiles begin."""
+    rules: dict[int, int] = {}
+    groups = []
+    if isinstance(mode.shape, tuple) and mode.rank > 1:
+        below = 1
+        for level in range(mode.rank - 1):
+            below *= int(_core.size(mode, level))
+            for at in range(0, count + 1, below):
+                rules[at] = min(level + 1, 3)
+        inner = int(_core.size(mode, 0))
+        rest = _core.product_each(_core.take(mode, 1, mode.rank))
+        for number, first in enumerate(range(0, count, inner)):
+            at = _core.idx2crd(number, rest)
+            label = str(at[0]) if len(at) == 1 else _core.print_tiler(at)
+            groups.append((first, min(first + inner, count), label))
+    if tile:
+        for at in range(0, count + 1, tile):
+            rules[at] = max(rules.get(at, 0), 2)
+    return Structure(tuple(sorted(rules.items())), tuple(groups))
 
 
 def _value_cell(
