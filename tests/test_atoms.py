@@ -13,10 +13,12 @@ from cute_py.layout import Layout, layout_values
 
 def test_the_catalogue_reaches_from_sm61_to_sm120() -> None:
     assert {atom.architecture for atom in atoms.mma.values()} >= {61, 70, 75, 80, 89, 90, 100, 120}
-    assert len(atoms.mma.find("SM90_64x", "F32F16F16_SS<")) == 8 * 4  # extents of N, majors
+    assert len(atoms.mma.find("SM90_64x", "F32F16F16_SS<")) == 32 * 4  # extents of N, majors
+    assert len(atoms.mma.find("sparse", "64x", "f32f16f16_ss<")) == 32 * 4
+    assert len(atoms.mma.find("SM100_MMA_F16BF16_SS")) == 33 * 3 * 4  # extents of M and N, types, majors
     for part in ("UniversalCopy", "SM80_CP_ASYNC", "LDSM", "STSM", "TMA", "BULK"):
         assert atoms.copy.find(part), part
-    assert len(atoms.mma) > 500
+    assert len(atoms.mma) > 3500
     assert len(atoms.copy) > 200
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from judge import corners, tiled
 from judge.cases import Case, random_cases
-from judge.program import VALUES, printed, verdicts
+from judge.program import EXTENDED, VALUES, printed, verdicts
 from judge.tiled import Print
 
 pytestmark = pytest.mark.compiler
@@ -70,6 +70,16 @@ def test_what_cute_prints(prints: Callable[[], list[Print]], tmp_path: Path, say
             wrong.append(f"{statement.name}\n  CuTe    {text}\n  cute_py {statement.text}")
     say(f"{prints.__name__}: {len(statements)} statements, {len(wrong)} mismatches")
     assert not wrong, f"{len(wrong)} mismatches:\n" + "\n".join(wrong[:10])
+
+
+def test_atoms_of_further_headers(tmp_path: Path, say: Callable[[str], None]) -> None:
+    """Sparse atoms, and extents of N beyond the common ones: one of each kind of layouts."""
+    statements = tiled.extended_prints()
+    assert len(statements) > 100
+    texts = printed(statements, tmp_path, head=EXTENDED)
+    wrong = [s.name for s, text in zip(statements, texts, strict=True) if lines_of(s.text) != lines_of(text)]
+    say(f"atoms of further headers: {len(statements)} kinds, {len(wrong)} mismatches")
+    assert not wrong
 
 
 def lines_of(text: str) -> list[str]:

@@ -1,3 +1,7 @@
+#if __has_include(<cute/atom/mma_traits_sm90_gmma_sparse.hpp>)
+#include <cute/atom/mma_traits_sm90_gmma_sparse.hpp>
+#endif
+
 #include "base/errors.hpp"
 #include "catalogue/reflect.hpp"
 
@@ -6,21 +10,36 @@ namespace {
 
 using namespace cute;
 
+// Atoms are many, their layouts few: what makes these is shared by all that have them.
 struct MmaEntry {
   char const* name;
   int architecture;
-  MmaRecord (*reflect)(char const*, int);
+  MmaLayouts (*layouts)();
+  ValueType (*types[4])();
+
+  MmaRecord record() const {
+    MmaLayouts l = layouts();
+    return {name, architecture, l.shape_mnk, l.thr_id, l.a, l.b, l.c, types[0](), types[1](), types[2](), types[3]()};
+  }
 };
 
 struct CopyEntry {
   char const* name;
   int architecture;
   CopyRecord (*reflect)(char const*, int);
+
+  CopyRecord record() const { return reflect(name, architecture); }
 };
 
 template <class Operation>
 constexpr MmaEntry mma(char const* name, int architecture) {
-  return {name, architecture, &reflect_mma<MMA_Traits<Operation>>};
+  using Traits = MMA_Traits<Operation>;
+  return {name,
+          architecture,
+          &mma_layouts<typename Traits::Shape_MNK, typename Traits::ThrID, typename Traits::ALayout,
+                       typename Traits::BLayout, typename Traits::CLayout>,
+          {&value_type<typename Traits::ValTypeA>, &value_type<typename Traits::ValTypeB>,
+           &value_type<typename Traits::ValTypeC>, &value_type<typename Traits::ValTypeD>}};
 }
 
 template <class Operation, class... Arguments>
@@ -31,35 +50,14 @@ constexpr CopyEntry copy(char const* name, int architecture) {
 constexpr auto K = GMMA::Major::K;
 constexpr auto MN = GMMA::Major::MN;
 constexpr auto UK = UMMA::Major::K;
+constexpr auto UMN = UMMA::Major::MN;
 
-// The atoms that the headers name, found there by cmake/atom_names.py, and of those that are templates the common ones.
+// The atoms that the headers name, found there by cmake/atom_names.py, and of SM100's and SM120's templates the
+// instances it lists.
 constexpr MmaEntry kMma[] = {
     mma<UniversalFMA<float>>("UniversalFMA<float>", 0),
     mma<UniversalFMA<double>>("UniversalFMA<double>", 0),
 #include "catalogue/mma_atoms.inc"
-    mma<SM100_MMA_TF32_SS<tfloat32_t, tfloat32_t, float, 128, 128, UK, UK>>(
-        "SM100_MMA_TF32_SS<tfloat32_t,tfloat32_t,float,128,128,K,K>", 100),
-    mma<SM100_MMA_F16BF16_SS<half_t, half_t, float, 64, 128, UK, UK>>(
-        "SM100_MMA_F16BF16_SS<half_t,half_t,float,64,128,K,K>", 100),
-    mma<SM100_MMA_F16BF16_SS<half_t, half_t, float, 128, 128, UK, UK>>(
-        "SM100_MMA_F16BF16_SS<half_t,half_t,float,128,128,K,K>", 100),
-    mma<SM100_MMA_F16BF16_SS<half_t, half_t, float, 128, 256, UK, UK>>(
-        "SM100_MMA_F16BF16_SS<half_t,half_t,float,128,256,K,K>", 100),
-    mma<SM100_MMA_F16BF16_SS<bfloat16_t, bfloat16_t, float, 128, 128, UK, UK>>(
-        "SM100_MMA_F16BF16_SS<bfloat16_t,bfloat16_t,float,128,128,K,K>", 100),
-    mma<SM100_MMA_F16BF16_SS<bfloat16_t, bfloat16_t, float, 128, 256, UK, UK>>(
-        "SM100_MMA_F16BF16_SS<bfloat16_t,bfloat16_t,float,128,256,K,K>", 100),
-    mma<SM100_MMA_F16BF16_2x1SM_SS<half_t, half_t, float, 256, 128, UK, UK>>(
-        "SM100_MMA_F16BF16_2x1SM_SS<half_t,half_t,float,256,128,K,K>", 100),
-    mma<SM100_MMA_F16BF16_2x1SM_SS<half_t, half_t, float, 256, 256, UK, UK>>(
-        "SM100_MMA_F16BF16_2x1SM_SS<half_t,half_t,float,256,256,K,K>", 100),
-    mma<SM100_MMA_S8_SS<int8_t, int8_t, int32_t, 128, 128, UK, UK>>(
-        "SM100_MMA_S8_SS<int8_t,int8_t,int32_t,128,128,K,K>", 100),
-    mma<SM120_16x8x32_TN<float_e4m3_t, float_e4m3_t, float>>("SM120_16x8x32_TN<float_e4m3_t,float_e4m3_t,float>", 120),
-    mma<SM120_16x8x32_TN<float_e5m2_t, float_e5m2_t, float>>("SM120_16x8x32_TN<float_e5m2_t,float_e5m2_t,float>", 120),
-    mma<SM120_16x8x32_TN<float_e2m1_t, float_e2m1_t, float>>("SM120_16x8x32_TN<float_e2m1_t,float_e2m1_t,float>", 120),
-    mma<SM120_16x8x32_TN<float_e2m3_t, float_e2m3_t, float>>("SM120_16x8x32_TN<float_e2m3_t,float_e2m3_t,float>", 120),
-    mma<SM120_16x8x32_TN<float_e3m2_t, float_e3m2_t, float>>("SM120_16x8x32_TN<float_e3m2_t,float_e3m2_t,float>", 120),
 };
 
 constexpr CopyEntry kCopy[] = {
@@ -89,7 +87,7 @@ std::vector<Record> reflect_all(Entry const (&entries)[count], std::vector<Defec
   std::vector<Record> result;
   for (Entry const& entry : entries) {
     try {
-      result.push_back(entry.reflect(entry.name, entry.architecture));
+      result.push_back(entry.record());
     } catch (LayoutError const& error) {
       defects.push_back({entry.name, error.what()});
     }

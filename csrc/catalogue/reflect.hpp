@@ -45,6 +45,10 @@ template <int bits, bool is_signed>
 struct TypeName<cutlass::integer_subbyte<bits, is_signed>> {
   static std::string value() { return (is_signed ? "int" : "uint") + std::to_string(bits) + "_t"; }
 };
+template <int count, class T>
+struct TypeName<cute::sparse_elem<count, T>> {
+  static std::string value() { return "sparse_elem<" + std::to_string(count) + "," + TypeName<T>::value() + ">"; }
+};
 template <template <class, class...> class Template, class First, class... Rest>
 struct TypeName<Template<First, Rest...>> {
   static std::string value() {
@@ -57,15 +61,31 @@ ValueType value_type() {
   return {TypeName<T>::value(), cute::sizeof_bits_v<T>};
 }
 
+// The layouts of MMA_Traits.
+struct MmaLayouts {
+  layout::IntTuple shape_mnk;
+  layout::Layout thr_id;
+  layout::Layout a;
+  layout::Layout b;
+  layout::Layout c;
+};
+
+template <class ShapeMnk, class ThrId, class A, class B, class C>
+MmaLayouts mma_layouts() {
+  return {lift_int_tuple(ShapeMnk{}), lift(ThrId{}), lift(A{}), lift(B{}), lift(C{})};
+}
+
 template <class Traits>
 MmaRecord reflect_mma(char const* name, int architecture) {
+  MmaLayouts const l = mma_layouts<typename Traits::Shape_MNK, typename Traits::ThrID, typename Traits::ALayout,
+                                   typename Traits::BLayout, typename Traits::CLayout>();
   return {name,
           architecture,
-          lift_int_tuple(typename Traits::Shape_MNK{}),
-          lift(typename Traits::ThrID{}),
-          lift(typename Traits::ALayout{}),
-          lift(typename Traits::BLayout{}),
-          lift(typename Traits::CLayout{}),
+          l.shape_mnk,
+          l.thr_id,
+          l.a,
+          l.b,
+          l.c,
           value_type<typename Traits::ValTypeA>(),
           value_type<typename Traits::ValTypeB>(),
           value_type<typename Traits::ValTypeC>(),

@@ -50,12 +50,15 @@ def run_part(cases: Sequence[Case], source: Path) -> list[str]:
     return lines
 
 
-def printed(prints: Sequence[Print], folder: Path, parts: int = 2) -> list[str]:
+EXTENDED = "#define CUTE_SM90_EXTENDED_MMA_SHAPES_ENABLED\n#include <cute/atom/mma_traits_sm90_gmma_sparse.hpp>\n"
+
+
+def printed(prints: Sequence[Print], folder: Path, parts: int = 2, head: str = "") -> list[str]:
     """Return what each statement prints."""
     folder.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         outputs = list(
-            pool.map(lambda part: run_prints(prints[part::parts], folder / f"prints_{part}.cpp"), range(parts))
+            pool.map(lambda part: run_prints(prints[part::parts], folder / f"prints_{part}.cpp", head), range(parts))
         )
     result = [""] * len(prints)
     for part, texts in enumerate(outputs):
@@ -63,13 +66,14 @@ def printed(prints: Sequence[Print], folder: Path, parts: int = 2) -> list[str]:
     return result
 
 
-def run_prints(prints: Sequence[Print], source: Path) -> list[str]:
+def run_prints(prints: Sequence[Print], source: Path, head: str) -> list[str]:
     body = "".join(f"static void print_{i}() {{ {p.cpp} }}\n" for i, p in enumerate(prints))
     calls = "".join(f'print_{i}(); std::printf("\\n@@\\n");' for i in range(len(prints)))
     configs = sorted((ROOT / "csrc" / "kernels").glob("*/config.hpp"))
     includes = "".join(f'#include "kernels/{path.parent.name}/{path.name}"\n' for path in configs)
     source.write_text(
-        f"{HEAD}using namespace judge;\nusing cute_py::Major;\n{body}int main() {{ {calls} }}\n".replace(
+        head
+        + f"{HEAD}using namespace judge;\nusing cute_py::Major;\n{body}int main() {{ {calls} }}\n".replace(
             HEAD, HEAD + includes
         )
     )

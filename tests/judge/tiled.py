@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -69,7 +70,7 @@ CPP_MAJOR = {"K": "GMMA::Major::K", "MN": "GMMA::Major::MN"}
 def cpp_atom(name: str) -> str:
     """Return the C++ type of an MMA operation."""
     base, _, arguments = name.partition("<")
-    if name.startswith("SM90_64") and not arguments and "S32" not in name:
+    if not arguments and ("SPARSE" in name or (name.startswith("SM90_64") and "S32" not in name)):
         return f"{name}<>"  # every template argument has a default
     if not arguments or "FMA" in name:
         return name
@@ -257,7 +258,7 @@ def atom_prints() -> list[Print]:
     prints = [
         Print(name, f"print(MMA_Atom<{cpp_atom(name)}>{{}});", str(atom))
         for name, atom in atoms.mma.items()
-        if atom.architecture < 100
+        if atom.architecture < 100 and not is_extended(name)
     ]
     for name, traits in atoms.copy.items():
         if "TMA" in name or "BULK" in name:
@@ -265,6 +266,18 @@ def atom_prints() -> list[Print]:
         dtype = next(t for t in ("uint8_t", "half_t", "float", "double", "uint128_t") if movable(traits, t))
         prints.append(Print(name, f"print(Copy_Atom<{name},{dtype}>{{}});", str(traits.atom(dtype))))
     return prints
+
+
+def is_extended(name: str) -> bool:
+    """Return whether an atom is in headers that are included only where they are asked for: sparse ones, and further extents of N."""
+    extent = re.match(r"SM90_64x(\d+)x", name)
+    return "SPARSE" in name or (extent is not None and int(extent[1]) not in {8, 16, 32, 64, 96, 128, 192, 256})
+
+
+def extended_prints() -> list[Print]:
+    """Return one atom of each kind of layouts."""
+    kinds = {str(atom): name for name, atom in atoms.mma.items() if is_extended(name)}
+    return [Print(name, f"print(MMA_Atom<{cpp_atom(name)}>{{}});", text) for text, name in kinds.items()]
 
 
 def movable(traits: atoms.CopyTraits, dtype: str) -> bool:

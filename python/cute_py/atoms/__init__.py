@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -126,8 +126,7 @@ class MMAAtom(Drawable):
     def suspicion(self) -> str:
         """Which layout does not reach every element of its tile; empty if all do."""
         for operand, layout, size in self.tiles():
-            image = _core.filter(layout)  # the same values, each as rarely as modes of stride 0 allow
-            reached = len(set(_core.layout_values(image, image.size)))
+            reached = _reached(layout)
             if reached != size:
                 return f"{operand}: {layout} reaches {reached} of {size} elements"
         return ""
@@ -149,6 +148,13 @@ class MMAAtom(Drawable):
         m, n, k = self.shape_mnk
         layouts = (self.layout_a_tv, self.layout_b_tv, self.layout_c_tv)
         return picture_of_mma(f"{self.name}{_id_text(self.thr_id)}", (m, n, k), *layouts, self.thr_id)
+
+
+@cache
+def _reached(layout: Layout) -> int:
+    """Return how many elements a layout reaches."""
+    image = _core.filter(layout)  # the same values, each as rarely as modes of stride 0 allow
+    return len(set(_core.layout_values(image, image.size)))
 
 
 def _id_text(thr_id: Layout) -> str:
