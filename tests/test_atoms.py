@@ -161,3 +161,17 @@ def test_what_is_no_element_type(value: object) -> None:
     if value not in (None, []):
         with pytest.raises(OperandError, match="value_type"):
             bank_conflicts(Layout(32), Layout((32, 1)), value)
+
+
+@pytest.mark.parametrize(
+    ("name", "about"),
+    [
+        ("UniversalFMA<float>", "1x1x1, float = float x float + float, by each thread"),
+        ("SM80_16x8x16_F32F16F16F32_TN", "16x8x16, float = half_t x half_t + float, by 32 threads"),
+        ("SM80_16x8x32_S32S8S8S32_TN", "16x8x32, int32_t = int8_t x int8_t + int32_t, by 32 threads"),
+        ("SM90_64x128x16_F32BF16BF16_SS<K,K>", "64x128x16, float = bfloat16_t x bfloat16_t + float, by 128 threads"),
+    ],
+)
+def test_a_sentence_about_an_atom(name: str, about: str) -> None:
+    assert atoms.mma[name].about == about
+    assert len(atoms.mma[name].lanes) == atoms.mma[name].thr_id.size

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 
 import numpy as np
 import pytest
 
 import cute_py.layout as cl
-from cute_py import LayoutError, OperandError, bank_conflicts, best_swizzle
+from cute_py import LayoutError, OperandError, bank_conflicts, bank_map, best_swizzle
+from cute_py.atoms import value_type
 from cute_py.layout import Layout
 from cute_py.machine.banks import wavefronts
 
@@ -91,3 +93,33 @@ def test_bad_input() -> None:
     ]:
         with pytest.raises(error, match=message):
             call()  # type: ignore[no-untyped-call]
+
+
+@pytest.mark.parametrize(("banks", "word", "group"), [(32, 4, 32), (64, 4, 64), (32, 8, 16), (16, 4, 8)])
+@pytest.mark.parametrize("dtype", ["float", "half_t", "double"])
+def test_a_map_of_banks_by_hand(dtype: str, banks: int, word: int, group: int) -> None:
+    smem, tv = Layout("(64,8):(8,1)"), Layout("(64,4):(1,64)")
+    bits = value_type(dtype).bits
+    found = bank_map(smem, tv, dtype, banks=banks, word=word, group=group)
+    assert len(found.groups) == 64 // group
+    for number, (threads, words) in enumerate(zip(found.groups, found.words, strict=True)):
+        expected: dict[int, set[tuple[int, int]]] = {}
+        distinct: dict[int, set[int]] = {}
+        for t, v in itertools.product(range(number * group, (number + 1) * group), range(4)):
+            first = smem(tv(t, v)) * bits
+            for bit in range(first, first + bits):
+                expected.setdefault(bit // 8 // word % banks, set()).add((t, v))
+                distinct.setdefault(bit // 8 // word % banks, set()).add(bit // 8 // word)
+        assert {bank: set(who) for bank, who in threads.items()} == expected
+        assert words == {bank: len(which) for bank, which in distinct.items()}
+    assert found.depth == max(max(words.values()) for words in found.words)
+    assert str(found).startswith(f"{len(found.groups)} groups, at most {found.depth} words")
+
+
+def test_maps_of_banks_that_cannot_be() -> None:
+    with pytest.raises(OperandError, match="banks must be 1 or more"):
+        bank_map("64", "(32,1)", "float", banks=0)
+    with pytest.raises(LayoutError, match=r"maps \(thread, value\)"):
+        bank_map("64", "32", "float")
+    with pytest.raises(LayoutError, match="does not have"):
+        bank_map("16", "(32,1)", "float")

@@ -27,7 +27,7 @@ from cute_py.layout import printing as _printing
 from cute_py.layout import tensor as _tensor
 from cute_py.layout.printing import *  # noqa: F403
 from cute_py.layout.tensor import *  # noqa: F403
-from cute_py.machine.banks import BankConflicts, SwizzleChoice, bank_conflicts, best_swizzle
+from cute_py.machine.banks import BankConflicts, BankMap, SwizzleChoice, bank_conflicts, bank_map, best_swizzle
 from cute_py.machine.devices import Device, cuda_available, devices
 from cute_py.machine.threads import get_num_threads, register_threadpoolctl, set_num_threads
 from cute_py.machine.tma import TmaReport, tma_check
@@ -47,6 +47,7 @@ from cute_py.products.views import matrix_transpose, transpose
 
 __all__ = [
     "BankConflicts",
+    "BankMap",
     "Candidate",
     "CudaError",
     "CuteError",
@@ -78,6 +79,7 @@ __all__ = [
     "__version__",
     "atoms",
     "bank_conflicts",
+    "bank_map",
     "best_swizzle",
     "cuda_available",
     "devices",

@@ -123,6 +123,26 @@ class MMAAtom(Drawable):
         return (("A", self.layout_a_tv, m * k), ("B", self.layout_b_tv, n * k), ("C", self.layout_c_tv, m * n))
 
     @property
+    def lanes(self) -> tuple[int, ...]:
+        """The lanes of the warp, or the threads of the warpgroup, that take part: ThrID of each thread of the layouts."""
+        return tuple(int(lane) for lane in _core.layout_values(self.thr_id, self.thr_id.size))
+
+    @property
+    def about(self) -> str:
+        """One sentence: extents, types, threads.
+
+        >>> print(mma["SM70_8x8x4_F32F16F16F32_NT"].about)
+        8x8x4, float = half_t x half_t + float, by 8 threads: lanes 0..3, 16..19
+        """
+        m, n, k = (int(_core.size(mode)) for mode in self.shape_mnk)
+        what = f"{m}x{n}x{k}, {self.d.name} = {self.a.name} x {self.b.name} + {self.c.name}"
+        lanes = self.lanes
+        if len(lanes) == 1:
+            return f"{what}, by each thread"
+        where = "" if lanes == tuple(range(len(lanes))) else f": lanes {_runs(lanes)}"
+        return f"{what}, by {len(lanes)} threads{where}"
+
+    @property
     def suspicion(self) -> str:
         """Which layout does not reach every element of its tile; empty if all do."""
         for operand, layout, size in self.tiles():
@@ -148,6 +168,17 @@ class MMAAtom(Drawable):
         m, n, k = self.shape_mnk
         layouts = (self.layout_a_tv, self.layout_b_tv, self.layout_c_tv)
         return picture_of_mma(f"{self.name}{_id_text(self.thr_id)}", (m, n, k), *layouts, self.thr_id)
+
+
+def _runs(numbers: tuple[int, ...]) -> str:
+    """Return numbers as ``"0..3, 16..19"``."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(f"{run[0]}..{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
 
 
 @cache

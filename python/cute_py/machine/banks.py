@@ -26,7 +26,7 @@ from cute_py._core import ComposedLayout, Layout, Swizzle
 from cute_py.atoms import value_type
 from cute_py.errors import LayoutError, OperandError
 
-__all__ = ["BankConflicts", "SwizzleChoice", "bank_conflicts", "best_swizzle", "wavefronts"]
+__all__ = ["BankConflicts", "BankMap", "SwizzleChoice", "bank_conflicts", "bank_map", "best_swizzle", "wavefronts"]
 
 BANKS = 32
 WORD = 4  # bytes
@@ -141,6 +141,76 @@ def bank_conflicts(smem: Any, tv: Any, dtype: Any, *, vector: int = 1, is_write:
         raise LayoutError(f"bank_conflicts: {vector} elements of {element.bits} bits are no whole bytes")
     table = _table("bank_conflicts", layout, partition)
     return _cost(table, element.bits, vector, is_write)
+
+
+@dataclass(frozen=True)
+class BankMap:
+    """Who touches which bank when all values of a group of threads are looked at together.
+
+    Attributes
+    ----------
+    groups
+        For each group of threads, bank -> the (thread, value) whose elements lie in it, in whole or in part.
+    words
+        For each group, bank -> how many distinct words are touched.
+    """
+
+    groups: tuple[dict[int, tuple[tuple[int, int], ...]], ...]
+    words: tuple[dict[int, int], ...]
+
+    @property
+    def depth(self) -> int:
+        """The most distinct words that one bank has to deliver to a group."""
+        return max((count for words in self.words for count in words.values()), default=0)
+
+    def __str__(self) -> str:
+        lines = [f"{len(self.groups)} groups, at most {self.depth} words of a bank"]
+        for number, (threads, words) in enumerate(zip(self.groups, self.words, strict=True)):
+            worst = max(words, key=lambda bank: words[bank])
+            who = ", ".join(f"T{t}V{v}" for t, v in threads[worst][:8]) + (", ..." if len(threads[worst]) > 8 else "")
+            lines.append(f"  group {number}: {len(words)} banks; bank {worst} has {words[worst]} words, of {who}")
+        return "\n".join(lines)
+
+
+def bank_map(smem: Any, tv: Any, dtype: Any, *, banks: int = BANKS, word: int = WORD, group: int = WARP) -> BankMap:
+    """Return which threads' values lie in which bank of shared memory, for banks and groups of threads of any size.
+
+    Parameters
+    ----------
+    smem, tv, dtype
+        As in `bank_conflicts`.
+    banks, word, group
+        Banks, the bytes of one that are delivered at a time, and threads that are looked at together.
+
+    `bank_conflicts` says what the instructions of an NVIDIA GPU cost; this says where the elements lie. Raises LayoutError for coordinates
+    that the tile does not have, OperandError for numbers below 1.
+
+    >>> bank_map(Layout("1024"), Layout("(_32,_1):(_32,_0)"), "float").depth
+    32
+    """
+    for name, number in (("banks", banks), ("word", word), ("group", group)):
+        if not isinstance(number, int) or number < 1:
+            raise OperandError(f"bank_map: {name} must be 1 or more, not {number!r}")
+    bits = value_type(dtype).bits
+    layout = _layout(smem, "bank_map", "smem")
+    partition = _layout(tv, "bank_map", "tv")
+    if partition.rank != 2:
+        raise LayoutError(f"bank_map: tv {partition} has rank {partition.rank}; it maps (thread, value)")
+    table = _table("bank_map", layout, partition)
+    values, threads = table.shape
+    groups, counts = [], []
+    for first in range(0, threads, group):
+        touched: dict[int, set[tuple[int, int]]] = {}
+        words: dict[int, set[int]] = {}
+        for value in range(values):
+            for thread in range(first, min(first + group, threads)):
+                start = int(table[value, thread]) * bits
+                for number in range(start // (8 * word), (start + bits - 1) // (8 * word) + 1):
+                    touched.setdefault(number % banks, set()).add((thread, value))
+                    words.setdefault(number % banks, set()).add(number)
+        groups.append({bank: tuple(sorted(touched[bank])) for bank in sorted(touched)})
+        counts.append({bank: len(words[bank]) for bank in sorted(words)})
+    return BankMap(tuple(groups), tuple(counts))
 
 
 def _table(operation: str, layout: Any, partition: Layout) -> npt.NDArray[np.int64]:
