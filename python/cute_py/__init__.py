@@ -16,6 +16,7 @@ from cute_py._core import Plan, __version__
 from cute_py._explain import explain
 from cute_py.atoms import tiled as _tiled
 from cute_py.atoms.tiled import *  # noqa: F403
+from cute_py.catalogue.bench import Bench, Timing, bench
 from cute_py.catalogue.config import KernelConfig, Load, Loads, Owner, Roles
 from cute_py.catalogue.kernels import Kernel, Kernels, kernels
 from cute_py.catalogue.ladder import Ladder, Rung, ladder
@@ -48,6 +49,7 @@ from cute_py.products.views import matrix_transpose, transpose
 __all__ = [
     "BankConflicts",
     "BankMap",
+    "Bench",
     "Candidate",
     "CudaError",
     "CuteError",
@@ -72,6 +74,7 @@ __all__ = [
     "Roles",
     "Rung",
     "SwizzleChoice",
+    "Timing",
     "TmaReport",
     "Trace",
     "Tuning",
@@ -80,6 +83,7 @@ __all__ = [
     "atoms",
     "bank_conflicts",
     "bank_map",
+    "bench",
     "best_swizzle",
     "cuda_available",
     "devices",

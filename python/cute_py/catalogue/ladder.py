@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import math
 import operator
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from cute_py import _core
-from cute_py.errors import CuteError, OperandError, UnsupportedProblemError
+from cute_py.catalogue.peers import (
+    ROWS_COMPARED,
+    compute_of,
+    corner,
+    library_of_gpu,
+    require_right,
+    result_of,
+    stored_as,
+)
+from cute_py.errors import OperandError, UnsupportedProblemError
 from cute_py.machine.devices import Device, cuda_available, devices
 from cute_py.products.arrays import numpy_type
 from cute_py.products.gemm import gemm
@@ -65,8 +73,6 @@ _TENSOR = {
     },
 }
 
-_UNIT = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "tfloat32": 2.0**-9, "int8": 0.0}
-_ROWS_COMPARED = 64
 _STEPS_OF_REFERENCE = 1 << 24  # multiply-adds, some tenths of a second
 
 
@@ -235,18 +241,6 @@ def _extent(name: str, value: Any) -> int:
     return extent
 
 
-def _compute(dtype: str) -> Literal["tfloat32"] | None:
-    return "tfloat32" if dtype == "tfloat32" else None
-
-
-def _stored(dtype: str) -> str:
-    return "float32" if dtype == "tfloat32" else dtype
-
-
-def _result(dtype: str) -> str:
-    return {"int8": "int32", "float8_e4m3fn": "bfloat16", "float8_e5m2": "bfloat16"}.get(dtype, _stored(dtype))
-
-
 def _dtype_of(step: _Step, dtype: str) -> str:
     return dtype if step.of_tensor_cores else "float32"
 
@@ -261,7 +255,7 @@ def _least_us(extents: tuple[int, ...], dtype: str, of_tensor_cores: bool, devic
     if rate is None:
         return None
     math_us: float = 2 * m * n * k / (rate * device.multiprocessors * device.clock_mhz)
-    moved: int = (m + n) * k * numpy_type(_stored(dtype)).itemsize + m * n * numpy_type(_result(dtype)).itemsize
+    moved: int = (m + n) * k * numpy_type(stored_as(dtype)).itemsize + m * n * numpy_type(result_of(dtype)).itemsize
     return max(math_us, moved / (device.memory_gb_per_s * 1e3))
 
 
@@ -317,7 +311,7 @@ def _estimated(extents: tuple[int, ...], dtype: str, layout: str, device: Device
             rungs.append(_reference(step, extents))
             continue
         own = _dtype_of(step, dtype)
-        stored, result = numpy_type(_stored(own)), numpy_type(_result(own))
+        stored, result = numpy_type(stored_as(own)), numpy_type(result_of(own))
         try:
             A = np.empty((m, k), stored, order="F" if layout[0] == "n" else "C")
             B = np.empty((n, k), stored, order="F" if layout[1] == "t" else "C")
@@ -327,7 +321,7 @@ def _estimated(extents: tuple[int, ...], dtype: str, layout: str, device: Device
                 f"ladder: there is no memory for the arrays of {m}x{n}x{k}\n  next: smaller ones"
             ) from None
         try:
-            explanation = gemm.explain(A, B, C, kernel=step.kernel, compute=_compute(own), device=device)
+            explanation = gemm.explain(A, B, C, kernel=step.kernel, compute=compute_of(own), device=device)
         except UnsupportedProblemError as error:
             left_out.append((step.kernel, _reason_of(step.kernel, error)))
             continue
@@ -340,103 +334,8 @@ def _estimated(extents: tuple[int, ...], dtype: str, layout: str, device: Device
     return Ladder(device.name, False, m, n, k, dtype, layout, tuple(rungs), tuple(left_out))
 
 
-class _Torch:
-    """PyTorch's arrays on the current GPU, and its products, which are cuBLAS's."""
-
-    def __init__(self) -> None:
-        import torch
-
-        self.torch = torch
-        self.ordinal = torch.cuda.current_device()
-
-    def draw(self, rows: int, columns: int, dtype: str, fast_first: bool) -> Any:
-        torch = self.torch
-        shape = (columns, rows) if fast_first else (rows, columns)
-        if dtype == "int8":
-            drawn = torch.randint(-20, 21, shape, device="cuda", dtype=torch.int8)
-        else:
-            drawn = torch.randn(shape, device="cuda").to(getattr(torch, _stored(dtype)))
-        return drawn.t() if fast_first else drawn
-
-    def empty(self, m: int, n: int, dtype: str) -> Any:
-        return self.torch.empty((n, m), device="cuda", dtype=getattr(self.torch, _result(dtype))).t()
-
-    def peer(self, A: Any, B: Any, C: Any, dtype: str) -> Callable[[], Any] | None:
-        """Return a call of cuBLAS that writes C, or None if it takes no such product."""
-        torch = self.torch
-        call: Callable[[], Any]
-        if dtype == "int8":
-            call = partial(torch._int_mm, B, A.t(), out=C.t())
-        elif dtype.startswith("float8"):
-            one = torch.ones((), device="cuda")
-            call = partial(torch._scaled_mm, B, A.t(), one, one, out_dtype=C.dtype, out=C.t())
-        else:
-            call = partial(self._multiply, B, A.t(), C.t(), dtype == "tfloat32")
-        try:
-            call()
-        except (RuntimeError, ValueError):
-            return None
-        return call
-
-    def _multiply(self, A: Any, B: Any, C: Any, rounds: bool) -> None:
-        matmul = self.torch.backends.cuda.matmul
-        before, matmul.allow_tf32 = matmul.allow_tf32, rounds
-        try:
-            self.torch.mm(A, B, out=C)
-        finally:
-            matmul.allow_tf32 = before
-
-    def wide(self, array: Any) -> _Array:
-        """Return an array on the host, in float64."""
-        values: _Array = array.float().cpu().double().numpy()
-        return values
-
-
-class _CuPy:
-    """The same of CuPy."""
-
-    def __init__(self) -> None:
-        import cupy
-
-        self.cupy = cupy
-        self.ordinal = cupy.cuda.Device().id
-
-    def draw(self, rows: int, columns: int, dtype: str, fast_first: bool) -> Any:
-        shape = (columns, rows) if fast_first else (rows, columns)
-        if dtype == "int8":
-            drawn = self.cupy.random.randint(-20, 21, shape).astype(np.int8)
-        else:
-            drawn = self.cupy.random.standard_normal(shape, np.float32).astype(numpy_type(_stored(dtype)))
-        return drawn.T if fast_first else drawn
-
-    def empty(self, m: int, n: int, dtype: str) -> Any:
-        return self.cupy.empty((n, m), numpy_type(_result(dtype))).T
-
-    def peer(self, A: Any, B: Any, C: Any, dtype: str) -> Callable[[], Any] | None:
-        if dtype not in ("float32", "float16"):
-            return None
-        return lambda: self.cupy.matmul(B, A.T, out=C.T)
-
-    def wide(self, array: Any) -> _Array:
-        values: _Array = array.get().astype(np.float64)
-        return values
-
-
-def _library() -> _Torch | _CuPy:
-    libraries: list[tuple[str, type[_Torch] | type[_CuPy]]] = [("torch", _Torch), ("cupy", _CuPy)]
-    for _, library in sorted(libraries, key=lambda x: x[0] not in sys.modules):
-        try:
-            return library()
-        except ImportError:
-            continue
-    raise OperandError(
-        "ladder: its arrays on a GPU are those of PyTorch or CuPy, and neither is installed\n"
-        "  next: install one of them, or pass device=cute_py.Device('mine') for estimates"
-    )
-
-
 def _measured(extents: tuple[int, ...], dtype: str, layout: str) -> Ladder:
-    library = _library()
+    library = library_of_gpu("ladder")
     device = devices()[library.ordinal]
     m, n, k = extents
     problems: dict[str, tuple[Any, Any, Any]] = {}
@@ -451,16 +350,16 @@ def _measured(extents: tuple[int, ...], dtype: str, layout: str) -> Ladder:
             problems[own] = A, B, library.empty(m, n, own)
         A, B, C = problems[own]
         try:
-            plan = gemm.plan(A, B, C, kernel=step.kernel, compute=_compute(own))
+            plan = gemm.plan(A, B, C, kernel=step.kernel, compute=compute_of(own))
         except UnsupportedProblemError as error:
             left_out.append((step.kernel, _reason_of(step.kernel, error)))
             continue
-        variants[step.kernel] = gemm.explain(A, B, C, kernel=step.kernel, compute=_compute(own)).chosen or ""
+        variants[step.kernel] = gemm.explain(A, B, C, kernel=step.kernel, compute=compute_of(own)).chosen or ""
         calls[step.kernel, own] = partial(plan, A, B, C)
-    expected = {own: _corner(library, *arrays[:2]) for own, arrays in problems.items()}
+    expected = {own: corner(library, *arrays[:2]) for own, arrays in problems.items()}
     for (kernel, own), call in calls.items():
         call()
-        _require_right(kernel, library.wide(problems[own][2][:_ROWS_COMPARED]), *expected[own], own, k)
+        require_right("ladder", kernel, library.wide(problems[own][2][:ROWS_COMPARED]), *expected[own], own, k)
     for own, (A, B, C) in problems.items():
         if (peer := library.peer(A, B, C, own)) is not None:
             calls["cublas", own] = peer
@@ -474,18 +373,6 @@ def _measured(extents: tuple[int, ...], dtype: str, layout: str) -> Ladder:
             cublas = measured.get(("cublas", own))
             rungs.append(_rung(step, variants[step.kernel], extents, own, us, cublas, device))
     return Ladder(device.name, True, m, n, k, dtype, layout, tuple(rungs), tuple(left_out))
-
-
-def _corner(library: _Torch | _CuPy, A: Any, B: Any) -> tuple[_Array, _Array]:
-    """Return the first rows of the product in float64, and of the sizes of what is added."""
-    a, b = library.wide(A[:_ROWS_COMPARED]), library.wide(B)
-    return a @ b.T, np.abs(a) @ np.abs(b).T
-
-
-def _require_right(kernel: str, found: _Array, expected: _Array, sizes: _Array, dtype: str, k: int) -> None:
-    unit = _UNIT.get("bfloat16" if _result(dtype) == "bfloat16" else dtype, 2.0**-20 * math.sqrt(k))
-    if not (np.abs(found - expected) <= unit * sizes).all():
-        raise CuteError(f"ladder: {kernel} does not compute the product of {dtype} as float64 does; please report this")
 
 
 # ---- The chart
