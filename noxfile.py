@@ -101,6 +101,7 @@ def aarch64(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Run the examples in the documentation."""
+    """Run the examples in the documentation, and build the site into build/site; a warning is an error."""
     session.install(".", "-r", "tests/requirements.txt")
-    session.run("pytest", "tests/test_docs.py", *session.posargs)
+    session.run("pytest", "tests/test_docs.py", "tests/test_site.py", *session.posargs)
+    session.run("python", "docs/make_site.py")
