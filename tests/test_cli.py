@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -606,3 +607,25 @@ def test_kernels_by_parts_of_their_names(capsys: pytest.CaptureFixture[str]) -> 
     assert names == [name for name in cute_py.kernels() if "sm80" in name and "nt_f64" in name] != []
     assert main(["kernels", "sm80", "sgemm_1"]) == 2
     assert "no kernel's name has sm80 and sgemm_1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "key", "value"),
+    [
+        (["layout", "(4,8):(8,1)"], "cosize", 32),
+        (["layout", "(4,8):(-1,4)"], "left_inverse", None),
+        (["atom", "SM70_8x8x4_F32F16F16F32_NT"], "lanes", [0, 1, 2, 3, 16, 17, 18, 19]),
+        (["atom", "SM75_U32x4_LDSM_N"], "bits", 4096),
+        (["kernel", "sgemm_2_nt_f32"], "kernel", "sgemm_2"),
+        (["kernel", "sgemm_2_nt_f32", "--owner", "3", "4"], "thread", 67),
+        (["verify", "reference", "--target", "cpu"], "failed", []),
+    ],
+)
+def test_json_of_what_is_shown(arguments: list[str], key: str, value: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*arguments, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[key] == value
+
+
+def test_json_of_names(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["atom", "sm70", "8x8x4", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)) == 8

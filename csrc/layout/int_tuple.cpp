@@ -192,6 +192,11 @@ IntTuple product_like(IntTuple const& t, IntTuple const& profile) {
   return IntTuple(std::move(result));
 }
 
+bool has_zero(IntTuple const& t) {
+  if (!t.is_tuple()) return t.leaf().value == 0;
+  return std::any_of(t.elements().begin(), t.elements().end(), [](IntTuple const& e) { return has_zero(e); });
+}
+
 bool congruent(IntTuple const& a, IntTuple const& b) {
   if (a.is_tuple() != b.is_tuple() || a.rank() != b.rank()) return false;
   if (!a.is_tuple()) return true;

@@ -69,6 +69,9 @@ IntTuple product_each(IntTuple const& t);
 // The sizes of what t has at the leaves of the profile.
 IntTuple product_like(IntTuple const& t, IntTuple const& profile);
 
+// Whether an integer in it is 0.
+bool has_zero(IntTuple const& t);
+
 bool congruent(IntTuple const& a, IntTuple const& b);
 bool weakly_congruent(IntTuple const& a, IntTuple const& b);
 bool compatible(IntTuple const& a, IntTuple const& b);

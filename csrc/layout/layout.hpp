@@ -30,7 +30,7 @@ class Layout {
   int rank() const { return shape_.rank(); }
   int depth() const { return shape_.depth(); }
   Integer size() const { return product(shape_); }
-  bool is_empty() const { return size().value == 0; }
+  bool is_empty() const { return has_zero(shape_); }
 
   // Mode i; of a layout that is one integer, itself for i == 0.
   Layout operator[](int i) const;

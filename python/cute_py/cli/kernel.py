@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import json
+from dataclasses import asdict, fields
 from pathlib import Path
+from typing import Any
 
 from cute_py.catalogue.kernels import Kernel, kernels
 from cute_py.catalogue.report import kernel_report
@@ -24,6 +27,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     parser.add_argument("--owner", nargs=2, type=int, metavar=("I", "J"), help="say who computes C[I, J]")
     parser.add_argument("--report", type=Path, metavar="FILE", help="write one HTML page about the kernel")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
 
 
@@ -39,13 +43,23 @@ def run(options: argparse.Namespace) -> int:
         return 0
     if options.owner is not None:
         owner = kernel.owner_of(C=tuple(options.owner))
+        if options.json:
+            print(json.dumps({**asdict(owner), "warp": owner.warp, "lane": owner.lane}, indent=2))
+            return 0
         print(
             f"C[{options.owner[0]}, {options.owner[1]}]: block {notation(owner.block)}, thread {owner.thread} (warp "
             f"{owner.warp}, lane {owner.lane}), accumulator {owner.register}"
         )
         return 0
-    print(describe(kernel))
+    print(json.dumps(record_of(kernel), indent=2) if options.json else describe(kernel))
     return 0
+
+
+def record_of(kernel: Kernel) -> dict[str, Any]:
+    """Return a variant and its layouts, as text."""
+    config = {field.name: getattr(kernel.config, field.name) for field in fields(kernel.config)}
+    shown = {name: value if value is None or isinstance(value, int) else str(value) for name, value in config.items()}
+    return {**asdict(kernel), "config": {**shown, "cta_tiler": notation(kernel.config.cta_tiler)}}
 
 
 def describe(kernel: Kernel) -> str:

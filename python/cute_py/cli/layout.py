@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from typing import Any
 
 from cute_py import layout as cl
@@ -12,6 +13,7 @@ from cute_py.errors import LayoutError
 from cute_py.layout.tensor import Tensor
 
 MOST = 4096  # elements in a table
+OPERATIONS = ("coalesce", "right_inverse", "left_inverse", "complement")
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -21,6 +23,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         description="Shows a layout and its table of indices.",
     )
     parser.add_argument("layout", help="in CuTe's notation, or an expression such as 'logical_divide(\"(4,8)\", 2)'")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
 
 
@@ -32,10 +35,13 @@ def run(options: argparse.Namespace) -> int:
         raise CommandError(
             f"{options.layout!r} is no layout but {type(layout).__name__}; cute-py draw draws other things"
         )
+    if options.json:
+        print(json.dumps(record_of(layout), indent=2))
+        return 0
     print(layout)
     print(f"size {layout.size}, cosize {layout.cosize}, rank {layout.rank}, depth {layout.depth}")
     print(f"C++: {layout.to_cpp()}")
-    for name in ("coalesce", "right_inverse", "left_inverse", "complement"):
+    for name in OPERATIONS:
         try:
             print(f"{name}: {getattr(cl, name)(layout)}")
         except LayoutError as error:
@@ -43,6 +49,22 @@ def run(options: argparse.Namespace) -> int:
     print()
     print(table(layout))
     return 0
+
+
+def record_of(layout: Any) -> dict[str, Any]:
+    """Return what there is to know about a layout, of an operation that it does not have None."""
+    record: dict[str, Any] = {
+        "layout": str(layout), "cpp": layout.to_cpp(), "size": layout.size, "cosize": layout.cosize, "rank": layout.rank,
+        "depth": layout.depth,
+    }  # fmt: skip
+    for name in OPERATIONS:
+        try:
+            record[name] = str(getattr(cl, name)(layout))
+        except LayoutError:
+            record[name] = None
+    if layout.size <= MOST:
+        record["values"] = cl.layout_values(layout, layout.size)
+    return record
 
 
 def table(layout: Any) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 
 from cute_py.catalogue.kernels import kernels
 from cute_py.cli.command_error import CommandError
@@ -23,6 +25,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--target", action="append", choices=["cuda", "emulator", "cpu"], help="test only there; may be repeated"
     )
+    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
 
 
@@ -41,6 +44,10 @@ def run(options: argparse.Namespace) -> int:
             else:
                 failures.append(check)
 
+    if options.json:
+        record = {"checks": total, "passed": passed, "failed": [asdict(check) for check in failures]}
+        print(json.dumps(record, indent=2))
+        return 1 if failures else 0
     for check in failures:
         print(f"FAILED {check.kernel} on {check.target}, {check.problem}: {check.error}", file=sys.stderr)
     targets = ", ".join(f"{count} on {target}" for target, count in passed.items()) or "none"
