@@ -136,6 +136,39 @@ def test_fragments() -> None:
         thread.make_fragment_A(make_tensor("half_t", (64, 32)))
 
 
+def test_factors_keep_their_types() -> None:
+    y = make_tensor(np.full(3, 4, np.int32))
+    axpby(0.5, y, 1, y)
+    assert y.numpy().tolist() == [6, 6, 6]
+    axpby(1, make_tensor(np.full(3, 0, np.int32)), 0.5, y)
+    assert y.numpy().tolist() == [3, 3, 3]
+    small = make_tensor(np.array([200], np.uint8))
+    axpby(-1, make_tensor(np.array([10], np.uint8)), 1, small)
+    assert small.numpy().tolist() == [190]
+    total = make_tensor(np.zeros((1, 1), np.int32))
+    gemm(make_tensor(np.full((1, 2), 0.5)), make_tensor(np.full((1, 2), 4.0)), total)
+    assert total[0, 0] == 4
+    both = make_tensor(np.zeros(2, np.complex64))
+    axpby(2j, make_tensor(np.ones(2, np.float32)), 1, both)
+    assert both.numpy().tolist() == [2j, 2j]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_zeros_and_infinities(dtype: Any) -> None:
+    def one(a: float, b: float, c: float) -> Any:
+        result = make_tensor(np.array([c], dtype))
+        gemm(make_tensor(np.array([a], dtype)), make_tensor(np.array([b], dtype)), result)
+        return result[0]
+
+    assert np.signbit(one(-0.0, 1.0, -0.0))
+    assert not np.signbit(one(-0.0, 1.0, 0.0))
+    big = float(np.finfo(dtype).max)
+    assert one(big, 2, 0) == np.inf
+    assert one(big, -2, 0) == -np.inf
+    assert one(big, 2, -big) == big
+    assert np.isnan(one(np.inf, 0, 1))
+
+
 def test_refusals() -> None:
     coords, data = make_identity_tensor((2, 3)), counted(2, 3)
     ldsm = make_tiled_copy(atoms.copy["SM75_U32x4_LDSM_N"].atom("half_t"), Layout(32), Layout(8))
@@ -151,6 +184,17 @@ def test_refusals() -> None:
         "from thread to thread": lambda: copy(ldsm, data, data),
         "a TiledCopy or a copy atom, not str": lambda: copy("x", data, data),
         "no multiple of the 4 values": lambda: copy(kernels()["sgemm_2_nt_f32"].tiled_copy_a, data, data),
+        r'UniversalCopy<float>"\]\.atom\("float"\)': lambda: copy(atoms.copy["UniversalCopy<float>"], data, data),
+        "D .* and C .* differ in their extents": lambda: gemm(counted(3, 2), data, data, counted(2, 2)),
+        "clear: tensor must be a Tensor, not ndarray": lambda: clear(np.ones(3)),
+        "copy: source must be a Tensor, not ndarray": lambda: copy(np.ones(6), data),
+        "no imaginary parts": lambda: axpby(1j, data, 1, data),
+        "elements of <U1 cannot be multiplied": lambda: gemm(make_tensor(np.full(3, "x")), counted(3), counted(3)),
+        "holds coordinates, which": lambda: gemm(coords, coords, counted(2, 2)),
+        "is no number": lambda: axpby("2", data, 1, data),
+        "D's array is read-only": lambda: gemm(
+            make_tensor(np.broadcast_to(np.float32(1), (2, 2))), data, data, counted(2, 2)
+        ),
         r"\(x, out, f\)": lambda: transform(data),
         "read-only": lambda: fill(make_tensor(np.broadcast_to(np.float32(1), 4)), 0),
     }
@@ -173,3 +217,14 @@ def test_printed_tables(capsys: pytest.CaptureFixture[str]) -> None:
         print_layout("(1024,1024)")
     with pytest.raises(OperandError, match="not int"):
         print_tensor(3)
+
+
+def test_tables_of_what_is_empty_or_no_number(capsys: pytest.CaptureFixture[str]) -> None:
+    for text in ("0:1", "(4,0)", "(0,4)", "(2,0,3)"):
+        print_layout(text)
+    for dtype in ("U3", "M8[s]", "m8[s]", "i4,f4"):
+        print_tensor(make_tensor(np.zeros(2, dtype)))
+    assert "(2,0,3)" in capsys.readouterr().out
+    one = make_tensor("float32", ())
+    fill(one, 3)
+    assert one[()] == 3

@@ -137,7 +137,7 @@ def test_layouts_without_a_matrix() -> None:
         f2_matrix(Layout((2, 2), (2, 2)))
     with pytest.raises(LayoutError, match="no swizzle of a layout"):
         from_f2_matrix([[1, 1, 1], [0, 1, 1], [0, 0, 1]])
-    with pytest.raises(OperandError, match="a matrix of 0 and 1"):
+    with pytest.raises(OperandError, match="integers 0 and 1"):
         from_f2_matrix([[2]])
     assert str(from_f2_matrix(np.zeros((1, 0)))) == "1:0"
 
@@ -184,6 +184,28 @@ def test_the_threads_of_a_kernel_use_whole_segments() -> None:
     assert (column.segments, column.efficiency) == (32, 0.125)
 
 
+def test_what_is_far_apart_costs_nothing() -> None:
+    assert not is_surjective("2:4000000000")
+    assert not is_surjective("4:1", 3 * 2**30)
+    assert len(aliases("(2,131072):(0,1)")) == 131072
+    far = f2_matrix("4:1099511627776")
+    assert str(from_f2_matrix(far)) == "(2,2):(1099511627776,2199023255552)"
+
+
+@pytest.mark.parametrize(
+    ("matrix", "message"),
+    [
+        ([[1], [1, 0]], "expected a matrix: "),
+        ([[2, 0], [0, 1]], "integers 0 and 1"),
+        ([[0.5]], "integers 0 and 1"),
+        (np.zeros((63, 1), int), "at most 62 rows"),
+    ],
+)
+def test_what_is_no_matrix(matrix: Any, message: str) -> None:
+    with pytest.raises(OperandError, match=message):
+        from_f2_matrix(matrix)
+
+
 def test_wrong_arguments() -> None:
     with pytest.raises(LayoutError, match="no neighbours"):
         coalescing("(4,2):(1,4)", "float", vector=2)
@@ -191,7 +213,7 @@ def test_wrong_arguments() -> None:
         coalescing("(4,3):(1,4)", "float", vector=2)
     with pytest.raises(LayoutError, match=r"maps \(thread, value\)"):
         coalescing("4:1", "float")
-    with pytest.raises(OperandError, match="warp must be 1 or more"):
+    with pytest.raises(OperandError, match="warp must be an integer, 1 or more"):
         coalescing("(4,2):(2,1)", "float", warp=0)
     with pytest.raises(LayoutError, match="does not have"):
         coalescing("(4,2):(2,1)", "float", gmem="4:1")
@@ -204,3 +226,10 @@ def test_wrong_arguments() -> None:
             function("(16384,16384)")
     assert image("(0,3)").tolist() == []
     assert is_injective(Layout(()))
+    for size in (2.5, "a", -1, True):
+        with pytest.raises(OperandError, match="size must be an integer"):
+            is_surjective("4:1", size)  # type: ignore[arg-type]
+    for layout in ("2:-1", "(2,2):(1,-2)"):
+        with pytest.raises(LayoutError, match="goes below 0"):
+            f2_matrix(layout)
+    assert coalescing("(32,4):(4,1)", "float", vector=np.int64(4)).segments == 16

@@ -6,8 +6,17 @@ import numpy as np
 import pytest
 
 import cute_py.layout as cl
-from cute_py import LayoutError, OperandError, atoms, bank_conflicts, make_tiled_copy, make_tiled_copy_A, make_tiled_mma
-from cute_py.atoms import value_type
+from cute_py import (
+    LayoutError,
+    OperandError,
+    atoms,
+    bank_conflicts,
+    make_tensor,
+    make_tiled_copy,
+    make_tiled_copy_A,
+    make_tiled_mma,
+)
+from cute_py.atoms import tiled, value_type
 from cute_py.layout import Layout, layout_values
 
 
@@ -69,6 +78,46 @@ def test_value_types(value: object, name: str, bits: int) -> None:
 def test_no_value_types(value: object) -> None:
     with pytest.raises(OperandError, match="value_type"):
         value_type(value)
+
+
+@pytest.mark.parametrize(
+    ("spelled", "name"),
+    [
+        ("UniversalFMA<float, float, float>", "UniversalFMA<float>"),
+        ("UniversalFMA<double,double,double,double>", "UniversalFMA<double>"),
+        ("cute::SM90_64x64x16_F32F16F16_SS<GMMA::Major::K, GMMA::Major::MN>", "SM90_64x64x16_F32F16F16_SS<K,MN>"),
+    ],
+)
+def test_names_as_cpp_spells_them(spelled: str, name: str) -> None:
+    assert atoms.mma[spelled] is atoms.mma[name]
+    assert spelled in atoms.mma
+    assert "UniversalFMA<float, half_t>" not in atoms.mma
+
+
+def test_shapes_of_parts() -> None:
+    wide = make_tiled_mma(atoms.mma["SM80_16x8x16_F32F16F16F32_TN"], Layout("(_2,_2,_1)"), (32, 32, 16))
+    one = wide.get_thread_slice(5)
+    assert tiled.tile_shape(wide) == (32, 32, 16)
+    assert [tiled.tile_size(wide, i) for i in range(3)] == [32, 32, 16]
+    for name, extents in (("A", (64, 48)), ("B", (96, 32)), ("C", (64, 96)), ("A", (64, 48, 3))):
+        part = getattr(one, f"partition_{name}")(Layout(extents))
+        assert getattr(tiled, f"partition_shape_{name}")(wide, extents) == part.shape
+        registers = getattr(tiled, f"partition_fragment_{name}")(wide, extents)
+        expected = getattr(one, f"partition_fragment_{name}")(Layout(extents))
+        assert (str(registers.layout), registers.dtype) == (str(expected.layout), expected.dtype)
+    copy_of = make_tiled_copy(atoms.copy["UniversalCopy<float>"].atom("float"), Layout("(_32,_8)"))
+    assert tiled.tile_shape(copy_of) == copy_of.tile_shape
+    assert cl.size(wide) == 128
+    assert cl.size(copy_of) == 256
+    for wrong in (
+        lambda: tiled.tile_shape(3),
+        lambda: tiled.tile_size(wide, 3),
+        lambda: tiled.partition_shape_C(3, (4, 4)),
+    ):
+        with pytest.raises((OperandError, LayoutError), match=r"^(tile_shape|tile_size|partition_shape_C): "):
+            wrong()
+    with pytest.raises(OperandError, match="give a shape; next: "):
+        tiled.partition_fragment_C(wide, make_tensor(Layout((64, 96))))
 
 
 def test_partitions_of_all_threads_cover_the_operand_once() -> None:

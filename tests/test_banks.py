@@ -117,9 +117,27 @@ def test_a_map_of_banks_by_hand(dtype: str, banks: int, word: int, group: int) -
 
 
 def test_maps_of_banks_that_cannot_be() -> None:
-    with pytest.raises(OperandError, match="banks must be 1 or more"):
+    with pytest.raises(OperandError, match="banks must be an integer, 1 or more"):
         bank_map("64", "(32,1)", "float", banks=0)
     with pytest.raises(LayoutError, match=r"maps \(thread, value\)"):
         bank_map("64", "32", "float")
     with pytest.raises(LayoutError, match="does not have"):
         bank_map("16", "(32,1)", "float")
+    with pytest.raises(LayoutError, match="threads' values, 4194304 are looked at"):
+        bank_map("1024", "(32,100000000):(1,0)", "float")
+    with pytest.raises(LayoutError, match="gives coordinates"):
+        bank_map(cl.make_identity_layout((8, 8)), "(32,1)", "float")
+    with pytest.raises(LayoutError, match="beyond what shared memory could hold"):
+        bank_map("2:1000000000000000", "(2,1):(1,0)", "float")
+    with pytest.raises(OperandError, match="vector must be an integer"):
+        bank_conflicts("64", "(32,1)", "float", vector="a")  # type: ignore[arg-type]
+
+
+def test_nothing_has_no_conflicts() -> None:
+    assert bank_conflicts("1024", "(0,1):(1,0)", "float").wavefronts == 0
+    assert bank_map("1024", "(0,1):(1,0)", "float").depth == 0
+    assert "group 0: nothing" in str(bank_map("1024", "(32,0):(1,0)", "float"))
+
+
+def test_a_tile_is_looked_at_where_threads_go() -> None:
+    assert bank_map("1099511627776", "(32,1):(1,0)", "float").depth == 1

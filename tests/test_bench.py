@@ -93,6 +93,11 @@ def test_what_counts_as_right(dtype: str) -> None:
         ((0,), {}, "a problem is one extent"),
         ((8,), {"dtypes": "f32"}, "dtypes are among"),
         ((8,), {"layouts": ["nt", "xy"]}, "layouts are among .*'xy'"),
+        ((8,), {"dtypes": None}, "dtypes must be a name or several, not None"),
+        ((8,), {"kernels": []}, "kernels must be a name or several"),
+        ((8,), {"kernels": 5}, "kernels must be a name or several"),
+        ((True,), {}, "a problem is one extent"),
+        ((1 << 20,), {"device": "cpu"}, "GiB with its copies, this machine has"),
         ((8,), {"device": "tpu"}, "device is 'cpu' or 'cuda'"),
     ],
 )

@@ -12,7 +12,7 @@ import pytest
 
 from cute_py import LayoutError, OperandError, _core, explain
 from cute_py import layout as cl
-from cute_py.layout import Layout
+from cute_py.layout import E, Layout
 
 Step = tuple[str, dict[str, Any]]
 
@@ -346,6 +346,43 @@ def test_what_is_built_may_be_refused() -> None:
     assert said.result is None
     assert said.error in said
     assert "differ in rank" in said
+
+
+@pytest.mark.parametrize(
+    ("layout", "target"), [("(0,4)", "2"), ("4:1", 2.5), ("6:3", (Layout("2:2"),)), ("(4,8):(1@0,1@1)", (2, 2))]
+)
+def test_a_complement_that_is_refused_at_once(layout: str, target: Any) -> None:
+    refused = explain("complement", layout, target)
+    assert refused.startswith("complement of ")
+    assert "No result. complement: " in refused
+
+
+@pytest.mark.parametrize(
+    "operation", ["composition", "logical_divide", "zipped_divide", "flat_divide", "logical_product", "flat_product"]
+)
+def test_a_list_is_a_tuple(operation: str) -> None:
+    assert explain(operation, "(4,8)", [2, 2]) == explain(operation, "(4,8)", (2, 2))
+
+
+def test_digits_of_a_negative_index() -> None:
+    steps = explain("idx2crd", -5, (4, 8))
+    assert "-5 % 4 = -1, -5 / 4 = -1" in steps
+    assert "-1 is left" in steps
+    assert steps.result == cl.idx2crd(-5, (4, 8))
+    for wrong in (E(0), [1.5], object()):
+        with pytest.raises(OperandError, match="idx2crd takes"):
+            explain("idx2crd", wrong, (4, 8))
+    with pytest.raises(OperandError, match="takes 2 arguments, not 3"):
+        explain("idx2crd", 5, (4, 8), (8, 1))
+
+
+def test_a_function_stands_for_its_name() -> None:
+    a, b = Layout("(4,8):(1,4)"), Layout("(2,2)")
+    assert explain(cl.composition, a, b) == explain("composition", a, b)
+    assert explain(cl.coalesce, a) == explain("coalesce", a)
+    for what in (cl.rank, len, None):
+        with pytest.raises(OperandError, match="explain: there are no steps for"):
+            explain(what, a)
 
 
 def test_coordinates() -> None:

@@ -99,7 +99,7 @@ ARGUMENTS = [
     Argument("recast_layout", "old_bits", "factor", lambda x: cl.recast_layout(PLAIN, x, 32)),
     Argument("recast_layout", "new_bits", "factor", lambda x: cl.recast_layout(PLAIN, 16, x)),
     Argument("layout_values", "layout", "layout", lambda x: cl.layout_values(x, 4)),
-    Argument("layout_values", "limit", "factor", lambda x: cl.layout_values(PLAIN, x)),
+    Argument("layout_values", "limit", "factor", lambda x: cl.layout_values(PLAIN, x), optional=True),
     Argument("make_layout_tv", "thr_layout", "layout", lambda x: cl.make_layout_tv(x, PLAIN)),
     Argument("make_layout_tv", "val_layout", "layout", lambda x: cl.make_layout_tv(PLAIN, x)),
     Argument("congruent", "a", "tuple", lambda x: cl.congruent(x, 4)),
@@ -191,7 +191,7 @@ ARGUMENTS = [
             Argument(f.__name__, "b", "tuple", lambda x, f=f: f((4, 8), x)),
         )
     ),
-    *unary("tuple", "t", "tuple_max", "tuple_sum", "tuple_gcd"),
+    *unary("tuple", "t", "product", "tuple_max", "tuple_sum", "tuple_gcd"),
     *unary("shape", "shape", "compact_col_major", "compact_row_major"),
     *unary("tuple", "shape", "make_basis_like"),
     Argument("compact_col_major", "first", "integer", lambda x: cl.compact_col_major((4, 8), x), optional=True),
@@ -202,7 +202,7 @@ ARGUMENTS = [
     Argument("product_like", "profile", "tuple", lambda x: cl.product_like((4, 8), x)),
 ]
 
-INTERNAL = {"annotations", "notation", "print_tiler", "Int", "E", "LayoutLeft", "LayoutRight", "group_modes"}
+INTERNAL = {"annotations", "notation", "print_tiler", "Int", "E", "LayoutLeft", "LayoutRight", "X", "group_modes"}
 INTERNAL |= {"make_shape", "make_stride", "make_coord", "make_tile", "make_step"}  # take anything
 
 

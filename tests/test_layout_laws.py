@@ -12,13 +12,14 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
+import numpy as np
 import pytest
 import tensor_layouts as witness
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import cute_py.layout as cl
-from cute_py import LayoutError
+from cute_py import LayoutError, make_tensor
 from cute_py.layout import ComposedLayout, E, Int, Layout, LayoutLeft, LayoutRight, Swizzle
 
 Flat = tuple[tuple[int, int], ...]  # (extent, stride) of each mode, the first mode fastest
@@ -1460,3 +1461,58 @@ def test_elem_less(a: Any, b: Any, less: bool) -> None:
 )
 def test_one_dimensional_blocks(made: Callable[[], Layout], expected: str) -> None:
     assert made() == Layout(expected)
+
+
+def test_brackets_go_down_the_nesting_or_slice() -> None:
+    layout = Layout("((2,4),(3,5)):((1,2),(8,24))")
+    assert layout[0, 1] == layout[0][1] == Layout("4:2")
+    assert layout[1, 0] == Layout("3:8")
+    assert layout[:, 1] == layout(None, 1)
+    assert layout[3, None] == layout(3, None)
+    assert layout[(0, None), 2] == layout((0, None), 2)
+    for wrong in ((0, 2), (0, 0, 0), (slice(0, 1), 1)):
+        with pytest.raises(LayoutError, match=r"^(layout\[|get: there is no mode)"):
+            layout[wrong]
+
+
+def test_functions_of_layouts_take_tensors() -> None:
+    layout = Layout("(4,6):(6,1)")
+    tensor = make_tensor(np.zeros((4, 6), np.float32))
+    assert cl.stride(tensor) == (6, 1)
+    assert cl.max_common_vector(tensor, tensor) == cl.max_common_vector(layout, layout)
+    assert cl.cosize(tensor) == 24
+    assert str(cl.slice_((None, 1), tensor).layout) == str(cl.slice_((None, 1), layout))
+    assert cl.slice_((None, 1), tensor).offset == 1
+
+
+def test_inner_products_of_coordinates_and_basis_elements() -> None:
+    identity = cl.make_identity_layout((4, (3, 2)))
+    for i in range(identity.size):
+        coord = cl.idx2crd(i, identity.shape)
+        assert cl.inner_product(coord, identity.stride) == identity(i)
+    assert cl.inner_product((2, 3), (E(0), E(1))) == (2, 3)
+    assert cl.inner_product((2, 3), (4, 5)) == 23
+
+
+def test_basis_elements_add_up() -> None:
+    assert 2 * E(0) + 3 * E(1) == (2, 3)
+    coord = (1, 2)
+    assert E(0) + coord == coord + E(0) == (2, 2)
+    assert E(1) + coord == (1, 3)
+    assert sum((c * E(i) for i, c in enumerate((4, 5, 6))), 0) == (4, 5, 6)
+
+
+def test_products_and_zips_of_tuples() -> None:
+    assert cl.product((2, (3, 4))) == 24
+    assert cl.product(7) == 7
+    assert type(cl.product((Int(2), Int(4)))) is Int
+    assert cl.zip(((1, 2), (3, 4))) == ((1, 3), (2, 4))
+    assert cl.zip((1, 2), (3, 4)) == ((1, 3), (2, 4))
+
+
+def test_bits_of_static_integers_stay_static() -> None:
+    a, b = Int(12), Int(10)
+    for value, expected in ((a & b, 8), (a | b, 14), (a ^ b, 6), (a << Int(2), 48), (a >> Int(1), 6), (~a, -13)):
+        assert (type(value), int(value)) == (Int, expected)
+    assert type(a & 3) is int
+    assert type(a << 1) is int

@@ -252,6 +252,11 @@ def test_what_is_no_composed_layout(text: str) -> None:
         ComposedLayout(text)
 
 
+def test_steps_leave_modes_out() -> None:
+    assert str(cl.dice("(_1,X,_1)", (128, 64, 8))) == "(128, 8)"
+    assert cl.dice((1, cl.X, 1), (128, 64, 8)) == (128, 8)
+
+
 def test_errors_point_at_the_character() -> None:
     with pytest.raises(LayoutError, match=r'cannot read "\(4,8\):\(1,x\)": expected an integer at character 9'):
         Layout("(4,8):(1,x)")

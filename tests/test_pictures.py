@@ -745,11 +745,51 @@ def test_a_slice_is_marked() -> None:
         ({"tile": (2, 2, 2)}, "tile is an extent"),
         ({"colour": "row"}, "no option colour"),
         ({"mark": (1, 2, 3)}, "does not fit"),
+        ({"mark": (9, None)}, "9 is none of 4"),
+        ({"mark": (-1, None)}, "-1 is none of 4"),
+        ({"mark": 500}, r"500 is none of \(4,8\)"),
+        ({"tile": Layout("2:1")}, "tile is an extent"),
+        ({"tile": ((2, 2), 2)}, "tile is an extent"),
+        ({"color": lambda coord, index: "red"}, r"color gave 'red' at \(0,0\)"),
+        ({"color": lambda coord, index: float("nan")}, "color gave nan"),
+        ({"bank": 2.5}, "no banks of elements"),
     ],
 )
 def test_wrong_options(options: dict[str, Any], message: str) -> None:
     with pytest.raises(LayoutError, match=message):
         Layout("(4,8)").to_svg(**options)
+
+
+def test_a_function_of_colour_gets_the_value() -> None:
+    seen = {}
+
+    def colour(coord: Any, value: Any) -> int:
+        seen[coord] = value
+        return 0
+
+    cute_py.layout.make_identity_layout((2, 3)).to_svg(color=colour)
+    assert seen == {(i, j): (i, j) for i in range(2) for j in range(3)}
+
+
+def test_what_has_no_modes_or_no_elements() -> None:
+    assert [cell.text for cell in shown(Layout(())).panels[0].cells[0]] == ["0"]
+    assert Layout(())._repr_html_() is not None
+    assert Layout("(0,4)")._repr_html_() is None  # a notebook shows the text
+    assert diagram("complement", Layout(()), 4).to_svg()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("tv", "(4,8)", (100000, 1000)), "1 to 1048576 are drawn"),
+        (("tv", "(4,8)", (0, 4)), "has 0 elements"),
+        (("tv", "(4,8):(1@0,1@1)", (2, 2)), "gives coordinates"),
+        ((["a"], 1), "there is none of"),
+    ],
+)
+def test_tiles_and_operations_that_cannot_be_drawn(arguments: Any, message: str) -> None:
+    with pytest.raises((LayoutError, OperandError), match=message):
+        diagram(*arguments)
 
 
 def test_diagrams_colour_what_belongs_together() -> None:

@@ -15,17 +15,22 @@ from typing import Any
 import numpy as np
 import pytest
 
+import cute_py
 import cute_py.layout as cl
 from cute_py import LayoutError, OperandError
-from cute_py.layout import Layout, LayoutRight, Swizzle
+from cute_py.layout import ComposedLayout, Layout, LayoutRight, Swizzle
 from cute_py.layout.tensor import (
     Tensor,
     copy,
+    domain_offset,
     local_partition,
     local_tile,
+    make_counting_tensor,
+    make_fragment_like,
     make_identity_tensor,
     make_tensor,
     make_tensor_like,
+    recast,
 )
 from problems import parameter_name
 
@@ -521,6 +526,17 @@ def test_wrong_arguments_of_make_tensor() -> None:
         make_tensor(np.zeros(4, [("x", "i4"), ("y", "f8")])["y"])
     with pytest.raises((OperandError, LayoutError)):
         make_tensor(np.zeros(4, np.dtype([])))
+    for name in ("i4,,", "U0", "quad_t"):
+        with pytest.raises(OperandError, match="is no element type"):
+            make_tensor(name, 4)
+    with pytest.raises(LayoutError, match="elements of <U1000000, 536 is the most"):
+        make_tensor("U1000000", 2**28)
+    with pytest.raises(OperandError, match="mask would be lost"):
+        make_tensor(np.ma.array([1, 2], mask=[0, 1]))
+    with pytest.raises(OperandError, match=r"^make_fragment_like: 5 is no element type"):
+        make_fragment_like(make_tensor(np.zeros(4)), 5)
+    with pytest.raises(LayoutError, match='cannot read "<4:1>": a tiler,'):
+        Layout("<4:1>")
 
 
 def test_an_array_without_elements() -> None:
@@ -813,17 +829,27 @@ def test_more_than_can_be_copied_is_refused_at_once() -> None:
     assert huge.numpy().shape == (2**20, 2**20)
 
 
-def test_a_slice_is_assigned_one_value() -> None:
+def test_a_slice_is_assigned_one_value_or_an_array() -> None:
     array = np.zeros((4, 6), "i4")
     tensor = make_tensor(array)
     tensor[None, 1] = 3
     assert array.sum() == 12
     tensor[None, None] = make_tensor(np.arange(24).reshape(6, 4).T)
     assert (array == np.arange(24).reshape(6, 4).T).all()
+    tensor[:, 1] = [1, 2, 3, 4]
+    tensor[2, :] = np.arange(6.0)
+    assert array[:, 1].tolist() == [1, 2, 1, 4]
+    assert array[2].tolist() == list(range(6))
+    tiles = local_tile(tensor, (2, 3), (None, None))  # (BLK_M,BLK_N,m,n)
+    tiles[None, None, 1, 0] = np.arange(6).reshape(2, 3)
+    assert array[2:, :3].tolist() == [[0, 1, 2], [3, 4, 5]]
+    before = array.copy()
+    for wrong in (np.arange(5), np.zeros((4, 1)), [[1, 2, 3, 4]], [1, 2, 3]):
+        with pytest.raises(LayoutError, match=r"an array of shape .* is assigned to .*, which has \(4,\); next: "):
+            tensor[None, 1] = wrong
     with pytest.raises((ValueError, TypeError)):
-        tensor[None, 1] = [1, 2, 3, 4]
-    with pytest.raises((ValueError, TypeError)):
-        tensor[None, 1] = np.arange(4)
+        tensor[None, 1] = (1, 2, 3, 4)
+    assert (array == before).all()
     pair = np.zeros(3, [("x", "i4"), ("y", "f8")])
     make_tensor(pair)[None] = (1, 2.5)
     assert pair["y"].tolist() == [2.5] * 3
@@ -845,6 +871,14 @@ def test_make_tensor_like() -> None:
     assert (like.numpy() == 0).all()
     assert not np.shares_memory(like.numpy(), array)
     assert make_tensor_like(tensor, "i4").dtype == np.int32
+    assert [make_tensor_like(tensor, name).dtype for name in ("half_t", "float", "double", float)] == [
+        "f2",
+        "f4",
+        "f8",
+        "f8",
+    ]
+    with pytest.raises(OperandError, match=r"^make_tensor_like: 'quad_t' is no element type; next: "):
+        make_tensor_like(tensor, "quad_t")
     assert make_tensor_like(make_tensor(np.asfortranarray(array))).stride == (1, 8)
     assert make_tensor_like(make_tensor(Layout(4)), "f4").size == 4
     with pytest.raises(OperandError, match="dtype="):
@@ -858,6 +892,77 @@ def test_make_tensor_like_of_one_with_a_stride_of_zero() -> None:
     like[0, 2] = 5
     assert like(2, 2) == 5
     assert like.stride == (0, 1)
+
+
+def test_recast_sees_the_same_bits() -> None:
+    array = np.arange(32, dtype=np.uint16).reshape(4, 8)
+    tensor = make_tensor(array)  # (4,8):(8,1)
+    wide = recast(tensor, "uint32")
+    assert str(wide.layout) == "(4,4):(4,1)"
+    assert (wide.numpy() == array.view(np.uint32)).all()
+    narrow = recast(tensor, np.uint8)
+    assert (narrow.numpy() == array.view(np.uint8)).all()
+    wide[1, 0] = 0
+    assert array[1, :2].tolist() == [0, 0]
+    assert recast(tensor(1, None), "half_t").dtype == np.float16
+    backwards = make_tensor(array[:, ::-1][:, :4])  # its first element is not the array's lowest
+    assert (recast(backwards, "int16").numpy() == array[:, ::-1][:, :4]).all()
+    with pytest.raises(LayoutError, match="the first element is 16 bits from the array's, no multiple of 32"):
+        recast(domain_offset((0, 1), tensor), "uint32")
+    with pytest.raises(OperandError, match="recast: coordinates"):
+        recast(make_tensor("4"), "float")
+    with pytest.raises(OperandError, match=r"^recast: .* is no element type"):
+        recast(tensor, "quad_t")
+
+
+def test_domain_offset_goes_anywhere() -> None:
+    tensor = make_tensor(np.arange(24.0), "(4,6):(6,1)")
+    moved = domain_offset((-1, 8), tensor)
+    assert (moved.offset, str(moved.layout)) == (2, "(4,6):(6,1)")
+    assert domain_offset((1, -2), moved)(0, 0) == 6
+    assert domain_offset((2, 0), make_identity_tensor((2, 2)))(1, 1) == (3, 1)
+    with pytest.raises(LayoutError):
+        domain_offset((1, 2, 3), tensor)
+
+
+@pytest.mark.parametrize("text", ["Sw<2,0,3> o 0 o (8,8):(8,1)", "Sw<1,0,3> o 5 o (8,8):(1,8)"])
+def test_domain_offset_of_swizzled_tensors(text: str) -> None:
+    layout = ComposedLayout(text)
+    tensor = make_tensor(np.arange(128), layout)
+    for coord in ((0, 1), (1, 2), (3, 3)):
+        moved = domain_offset(coord, tensor)
+        alone, by = domain_offset(coord, layout)
+        assert by == 0
+        for i in range(8 - coord[0]):
+            for j in range(8 - coord[1]):
+                assert moved(i, j) == tensor(coord[0] + i, coord[1] + j) == alone(i, j)
+    for wrong in ((None, 2), None, slice(None), (slice(None), 1), np.arange(2)):
+        with pytest.raises(LayoutError, match="leaves modes open; next: "):
+            domain_offset(wrong, tensor)
+        with pytest.raises(LayoutError, match="leaves modes open; next: "):
+            domain_offset(wrong, Layout("(4,8)"))
+
+
+def test_a_counting_tensor_has_an_origin() -> None:
+    assert make_counting_tensor("(2,3):(3,1)", 10).numpy().tolist() == [[10, 11, 12], [13, 14, 15]]
+    assert make_counting_tensor("(2,3):(1@0,1@1)", (4, 1))(1, 2) == (5, 3)
+    assert make_counting_tensor("4").offset == 0
+
+
+def test_other_libraries_see_a_tensors_memory() -> None:
+    array = np.arange(24.0).reshape(4, 6)
+    part = local_tile(make_tensor(array), (2, 3), (1, 0))
+    seen = np.from_dlpack(part)
+    assert np.shares_memory(seen, array)
+    assert (seen == array[2:, :3]).all()
+    assert (cute_py.gemm(part, part) == array[2:, :3] @ array[2:, :3].T).all()
+    with pytest.raises(OperandError, match="tensor: coordinates and indices are no array; next: "):
+        np.from_dlpack(make_identity_tensor((2, 2)))
+
+
+def test_a_tile_that_does_not_exist() -> None:
+    with pytest.raises(LayoutError, match=r"^local_tile: there is no tile \(2,0\) of \(2,2\) tiles"):
+        local_tile(make_tensor("(8,8)"), (4, 4), (2, 0))
 
 
 # ---- What is printed

@@ -128,12 +128,10 @@ IntTuple int_tuple(Walk& walk, py::handle value) {
   if (is_sequence(value)) {
     return walk.inside([&] {
       std::vector<IntTuple> elements;
-      Py_ssize_t const size = PySequence_Fast_GET_SIZE(value.ptr());
-      if (size == 0 && walk.depth() > 1) refuse_empty(place);
-      elements.reserve(static_cast<std::size_t>(size));
-      for (Py_ssize_t i = 0; i < size; ++i) {
-        elements.push_back(int_tuple(walk, PySequence_Fast_GET_ITEM(value.ptr(), i)));
-      }
+      py::tuple const items = elements_of(value);
+      if (items.empty() && walk.depth() > 1) refuse_empty(place);
+      elements.reserve(items.size());
+      for (py::handle const item : items) elements.push_back(int_tuple(walk, item));
       return IntTuple(std::move(elements));
     });
   }
@@ -154,9 +152,10 @@ Tiler tiler(Walk& walk, py::handle value) {
   Place const place = walk.place();
   if (is_sequence(value)) {
     return walk.inside([&] {
-      if (PySequence_Fast_GET_SIZE(value.ptr()) == 0) refuse_empty(place);
+      py::tuple const items = elements_of(value);
+      if (items.empty()) refuse_empty(place);
       std::vector<Tiler> elements;
-      for (auto const element : value) elements.push_back(tiler(walk, element));
+      for (py::handle const item : items) elements.push_back(tiler(walk, item));
       return Tiler::of(std::move(elements));
     });
   }
@@ -191,6 +190,11 @@ py::object tree(IntTuple const& t, ToLeaf to_leaf) {
 
 bool is_sequence(py::handle value) { return PyTuple_Check(value.ptr()) || PyList_Check(value.ptr()); }
 
+py::tuple elements_of(py::handle sequence) {
+  if (PyTuple_Check(sequence.ptr())) return py::reinterpret_borrow<py::tuple>(sequence);
+  return py::reinterpret_steal<py::tuple>(PyList_AsTuple(sequence.ptr()));
+}
+
 IntTuple int_tuple_argument(Place place, py::handle value) {
   if (is_text(value)) return parsed(place, value, &layout::parse_int_tuple);
   Walk walk(place);
@@ -202,10 +206,17 @@ Tiler tiler_argument(Place place, py::handle value) {
   return tiler(walk, value);
 }
 
+bool has_layout(py::handle value) {
+  if (is_a<Layout>(value) || PyTuple_Check(value.ptr()) || PyLong_Check(value.ptr()) || is_text(value)) return false;
+  static PyObject* const name = PyUnicode_InternFromString("with_layout");
+  return PyObject_HasAttr(value.ptr(), name) == 1;
+}
+
 Layout layout_argument(Place place, py::handle value) {
   if (is_a<Layout>(value)) return value.cast<Layout const&>();
   if (is_text(value)) return parsed(place, value, &layout::parse_layout);
   if (is_a<layout::ComposedLayout>(value)) refuse(place, "a plain Layout", value);
+  if (has_layout(value)) return layout_argument(place, value.attr("layout"));
   refuse(place, "a Layout", value);
 }
 
@@ -214,6 +225,7 @@ AnyLayout any_layout_argument(Place place, py::handle value) {
   if (is_text(value) && text_of(place, value).find('o') != std::string::npos) {
     return parsed(place, value, &layout::parse_composed);
   }
+  if (has_layout(value)) return any_layout_argument(place, value.attr("layout"));
   return layout_argument(place, value);
 }
 

@@ -32,6 +32,9 @@ inline bool is_text(py::handle value) { return PyUnicode_Check(value.ptr()) != 0
 
 // A tuple or a list.
 bool is_sequence(py::handle value);
+// The elements of one, which stay what they are while they are read: reading an integer may run Python that changes a
+// list.
+py::tuple elements_of(py::handle sequence);
 
 using AnyLayout = std::variant<layout::Layout, layout::ComposedLayout>;
 
@@ -40,6 +43,8 @@ layout::IntTuple int_tuple_argument(Place place, py::handle value);
 layout::Tiler tiler_argument(Place place, py::handle value);
 layout::Layout layout_argument(Place place, py::handle value);
 AnyLayout any_layout_argument(Place place, py::handle value);
+// Whether it is a tensor, or whatever else has a layout and a method `with_layout`.
+bool has_layout(py::handle value);
 std::string text_argument(Place place, py::handle value);
 int small_argument(Place place, py::handle value);
 std::int64_t integer_argument(Place place, py::handle value);

@@ -35,6 +35,10 @@ class Elements {
   explicit Elements(py::object array) : array_(std::move(array)), view_(py::buffer(array_).request()) {}
 
   static Elements of(char const* name, py::handle value) {
+    if (Py_TYPE(value.ptr()) != array_type() && PyObject_HasAttrString(value.ptr(), "mask") == 1) {
+      throw LayoutError(std::string(name) +
+                        " must not be a masked array, whose mask would be lost; next: x.filled(value)");
+    }
     std::string const kind = py::str(value.attr("dtype").attr("kind"));
     if (kind != "i" && kind != "u") {
       throw LayoutError(std::string(name) + " must have integers in its arrays, not " +
@@ -89,8 +93,10 @@ void take_digit(std::vector<std::int64_t>& rest, std::int64_t extent, std::int64
 py::object values_of(Layout const& l, Elements const& coords) {
   layout::FlatLayout const f = flat(l);
   std::size_t const modes = f.shape.size();
-  if (coords.count() > 0 && l.is_empty())
-    throw LayoutError("the shape " + to_string(l.shape()) + " has no coordinates");
+  // The last mode goes on beyond its extent.
+  bool const has_none = std::any_of(f.shape.begin(), f.shape.begin() + (modes > 0 ? modes - 1 : 0),
+                                    [](Integer const& extent) { return extent.value == 0; });
+  if (coords.count() > 0 && has_none) throw LayoutError("the shape " + to_string(l.shape()) + " has no coordinates");
   __int128 left = largest_magnitude(coords);
   __int128 reach = 0;
   for (std::size_t m = 0; m < modes; ++m) {
@@ -126,7 +132,14 @@ IntTuple along(Basis const& path, IntTuple const& stride) {
   return d.basis == path ? layout::dynamic(d.value) : layout::fixed(0);
 }
 
+bool goes_along(Basis const& path, IntTuple const& stride) {
+  std::vector<Integer> const strides = leaves(stride);
+  return std::any_of(strides.begin(), strides.end(), [&](Integer const& d) { return d.basis == path; });
+}
+
 py::object by_basis(Layout const& l, Elements const& coords, IntTuple const& profile, Basis const& path) {
+  // Where no stride goes there is the integer 0, to which CuTe adds coordinates of any nesting.
+  if (!profile.is_tuple() && !goes_along(path, l.stride())) return py::int_(0);
   if (!profile.is_tuple()) return values_of(Layout::trusted(l.shape(), along(path, l.stride())), coords);
   py::tuple result(profile.rank());
   for (int i = 0; i < profile.rank(); ++i) {
@@ -137,11 +150,35 @@ py::object by_basis(Layout const& l, Elements const& coords, IntTuple const& pro
   return result;
 }
 
+void check_magnitude(py::object const& value) {
+  if (is_array(value)) {
+    largest_magnitude(Elements(value));
+    return;
+  }
+  std::int64_t const number = integer_argument({"layout(coord)", "a value"}, value);
+  if (number >= kLargest || number <= -kLargest) {
+    throw LayoutError("a value beside an array needs more than 55 bits");
+  }
+}
+
+// The sum of two arrays, or of one and an integer: an array, also where NumPy would make a number.
+py::object array_sum(py::object const& a, py::object const& b) {
+  check_magnitude(a);
+  check_magnitude(b);
+  try {
+    return numpy("asarray")(a + b);
+  } catch (py::error_already_set& error) {
+    if (!error.matches(PyExc_ValueError)) throw;
+    throw LayoutError("arrays of shapes " + std::string(py::str(a.attr("shape"))) + " and " +
+                      std::string(py::str(b.attr("shape"))) + " in one coordinate do not broadcast");
+  }
+}
+
 // The sum of values: numbers, arrays, tuples of these as CuTe adds them.
 py::object sum_of(py::object const& a, py::object const& b) {
   bool const tuple_a = PyTuple_Check(a.ptr());
   bool const tuple_b = PyTuple_Check(b.ptr());
-  if (!tuple_a && !tuple_b) return a + b;
+  if (!tuple_a && !tuple_b) return is_array(a) || is_array(b) ? array_sum(a, b) : a + b;
   if (!tuple_a || !tuple_b) {
     py::object const& number = tuple_a ? b : a;
     if (PyLong_Check(number.ptr()) && number.equal(py::int_(0))) return tuple_a ? a : b;
@@ -164,11 +201,12 @@ py::object values_of_mode(Layout const& l, py::handle coord) {
   if (coord.is_none())
     throw LayoutError("a coordinate with arrays in it leaves no mode open; next: np.arange in the place of None");
   if (!is_sequence(coord)) return to_plain_python(l(int_tuple_argument({"layout(coord)", "coord"}, coord)));
-  auto const size = PySequence_Fast_GET_SIZE(coord.ptr());
+  py::tuple const elements = elements_of(coord);
+  int const size = static_cast<int>(elements.size());
   if (!l.shape().is_tuple() || size != l.rank()) refuse_shape("of " + std::to_string(size) + " elements", l.shape());
   py::object sum = py::int_(0);
-  for (Py_ssize_t i = 0; i < size; ++i) {
-    py::object const part = values_of_mode(l[static_cast<int>(i)], PySequence_Fast_GET_ITEM(coord.ptr(), i));
+  for (int i = 0; i < size; ++i) {
+    py::object const part = values_of_mode(l[i], elements[i]);
     sum = i == 0 ? part : sum_of(sum, part);
   }
   return sum;
@@ -222,6 +260,7 @@ py::object digits_of(Elements const& index, IntTuple const& shape, IntTuple cons
   }
   std::int64_t const extent = shape.leaf().value;
   std::int64_t const step = stride.leaf().value;
+  if (step < 0) largest_magnitude(index);  // the least integer has no negative
   if (step == 0 && extent > 1) throw LayoutError("there is no inverse along the stride 0");
   Elements const result = index.like();
   std::transform(index.data(), index.data() + index.count(), result.data(),
@@ -234,9 +273,9 @@ constexpr int kMostLookedAt = 1 << 12;  // tuples may share elements, so that a 
 bool has_array(py::handle value, int& left) {
   if (--left < 0 || PyLong_Check(value.ptr()) || value.is_none()) return false;
   if (!is_sequence(value)) return is_array(value);
-  Py_ssize_t const size = PySequence_Fast_GET_SIZE(value.ptr());
-  for (Py_ssize_t i = 0; i < size && left > 0; ++i) {
-    if (has_array(PySequence_Fast_GET_ITEM(value.ptr(), i), left)) return true;
+  for (py::handle const element : elements_of(value)) {
+    if (left <= 0) break;
+    if (has_array(element, left)) return true;
   }
   return false;
 }
@@ -248,10 +287,7 @@ bool has_array(py::handle value) {
   return has_array(value, left);
 }
 
-py::object values_at(Layout const& l, py::handle coord) {
-  bool const one = PyTuple_CheckExact(coord.ptr()) && PyTuple_GET_SIZE(coord.ptr()) == 1;
-  return values_of_mode(l, one ? py::handle(PyTuple_GET_ITEM(coord.ptr(), 0)) : coord);
-}
+py::object values_at(Layout const& l, py::handle coord) { return values_of_mode(l, coord); }
 
 py::object values_at(layout::ComposedLayout const& l, py::handle coord) {
   py::object value = values_at(l.inner(), coord);
@@ -272,14 +308,15 @@ py::object coordinates_at(py::handle index, IntTuple const& shape, std::optional
     IntTuple const i = int_tuple_argument({"idx2crd", "index"}, index);
     return to_plain_python(stride ? idx2crd(i, shape, *stride) : idx2crd(i, shape));
   }
-  auto const size = PySequence_Fast_GET_SIZE(index.ptr());
+  py::tuple const elements = elements_of(index);
+  int const size = static_cast<int>(elements.size());
   if (!shape.is_tuple() || size != shape.rank()) refuse_shape("of " + std::to_string(size) + " elements", shape);
-  if (stride && stride->rank() != shape.rank()) refuse_shape("strides " + to_string(*stride), shape);
+  std::optional<IntTuple> strides = stride;
+  if (strides && !strides->is_tuple()) strides = compact_left(shape, strides->leaf());
+  if (strides && strides->rank() != size) refuse_shape("strides " + to_string(*strides), shape);
   py::tuple result(size);
-  for (Py_ssize_t i = 0; i < size; ++i) {
-    int const mode = static_cast<int>(i);
-    auto const of_mode = stride ? std::optional((*stride)[mode]) : std::nullopt;
-    result[i] = coordinates_at(PySequence_Fast_GET_ITEM(index.ptr(), i), shape[mode], of_mode);
+  for (int i = 0; i < size; ++i) {
+    result[i] = coordinates_at(elements[i], shape[i], strides ? std::optional((*strides)[i]) : std::nullopt);
   }
   return result;
 }

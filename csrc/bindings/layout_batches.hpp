@@ -8,9 +8,9 @@
 #include "layout/swizzle.hpp"
 
 // Layouts at many coordinates at once: NumPy arrays of integers in the place of integers. Values are int64 arrays,
-// tuples of them where a layout gives coordinates. Each function throws LayoutError for arrays of anything else than
-// integers, for coordinates that do not fit the shape, and where a value could leave 55 bits, so that sums of 255 of
-// them fit in 64.
+// tuples of them where a layout gives coordinates, with the integer 0 where it has no stride. Each function throws
+// LayoutError for arrays of anything else than integers, for coordinates that do not fit the shape, and where a value
+// could leave 55 bits, so that sums of 255 of them fit in 64.
 namespace cute_py::bindings {
 
 namespace py = pybind11;
@@ -18,8 +18,7 @@ namespace py = pybind11;
 // Whether a value is a NumPy array, or a tuple or list with one among its first 4096 elements.
 bool has_array(py::handle value);
 
-// The values of a layout at a coordinate in which `has_array`; its arrays broadcast. The arguments of a call, if they
-// are one, are that coordinate.
+// The values of a layout at a coordinate in which `has_array`; its arrays broadcast.
 py::object values_at(layout::Layout const& l, py::handle coord);
 py::object values_at(layout::ComposedLayout const& l, py::handle coord);
 

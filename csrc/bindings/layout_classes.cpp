@@ -40,6 +40,17 @@ void register_layout_classes(py::module_& m) {
       .def("__rmul__",
            named("n * ScaledBasis",
                  [](Integer const& a, py::handle b) { return dynamic_or_static({"n * ScaledBasis", "n"}, b) * a; }))
+      .def("__add__", named("ScaledBasis + x",
+                            [](Integer const& a, py::handle b) {
+                              IntTuple const other = int_tuple_argument({"ScaledBasis + x", "x"}, b);
+                              IntTuple const right = other.is_tuple() ? other : as_arithmetic_tuple(other.leaf());
+                              return to_python(arithmetic_sum(as_arithmetic_tuple(a), right));
+                            }))
+      .def("__radd__", named("x + ScaledBasis",
+                             [](Integer const& a, py::handle b) {
+                               IntTuple const other = int_tuple_argument({"x + ScaledBasis", "x"}, b);
+                               return to_python(arithmetic_sum(other, as_arithmetic_tuple(a)));
+                             }))
       .def("__eq__", [](Integer const& a, py::handle b) { return is_a<Integer>(b) && a == b.cast<Integer>(); })
       .def("__hash__", [](Integer const& a) { return hash_of(IntTuple(a)); })
       .def("__str__", [](Integer const& i) { return to_string(i); })

@@ -135,7 +135,7 @@ Each integer of a times the size of what b has in its place.
 
 inline constexpr char const* inner_product = R"doc(inner_product(a, b)
 
-The sum of the products of the integers in one place, as of a coordinate and strides.
+The sum of the products of the integers in one place, as of a coordinate and strides; where strides are basis elements, a coordinate.
 
 >>> inner_product((2, (1, 3)), (1, (4, 8)))
 30)doc";
@@ -150,6 +150,13 @@ Whether a comes before b in colexicographic order, that of a layout's coordinate
 inline constexpr char const* lex_less = R"doc(lex_less(a, b)
 
 Whether a comes before b in lexicographic order: the first mode decides first.)doc";
+
+inline constexpr char const* product = R"doc(product(t)
+
+The product of the integers of a tuple, or of a shape's extents.
+
+>>> product((2, (3, 4)))
+24)doc";
 
 inline constexpr char const* tuple_max = R"doc(tuple_max(t)
 
@@ -318,9 +325,9 @@ inline constexpr char const* print_tiler = R"doc(print_tiler(value)
 
 A tiler, a shape or a coordinate in CuTe's notation.)doc";
 
-inline constexpr char const* layout_values = R"doc(layout_values(layout, limit)
+inline constexpr char const* layout_values = R"doc(layout_values(layout, limit=None)
 
-The first values of a layout in colexicographic order of its coordinates.)doc";
+The values of a layout in colexicographic order of its coordinates, all of them or the first ones.)doc";
 
 inline constexpr char const* composition = R"doc(composition(a, b)
 

@@ -55,11 +55,7 @@ inline Layout const& domain_of(AnyLayout const& any) {
   return plain != nullptr ? *plain : std::get<ComposedLayout>(any).inner();
 }
 
-inline bool has_layout(py::handle value) {
-  if (is_a<Layout>(value) || PyTuple_Check(value.ptr()) || PyLong_Check(value.ptr()) || is_text(value)) return false;
-  static PyObject* const name = PyUnicode_InternFromString("with_layout");
-  return PyObject_HasAttr(value.ptr(), name) == 1;
-}
+inline bool is_layout(py::handle value) { return is_a<Layout>(value) || is_a<ComposedLayout>(value) || is_text(value); }
 
 template <class F>
 py::object on_domain(AnyLayout const& any, F f) {
@@ -93,8 +89,6 @@ inline IntTuple at_path(char const* operation, IntTuple const& t, std::vector<in
   }
   return result;
 }
-
-inline bool is_layout(py::handle value) { return is_a<Layout>(value) || is_a<ComposedLayout>(value) || is_text(value); }
 
 inline IntTuple shape_argument(Place place, py::handle value) {
   if (has_layout(value)) return shape_argument(place, value.attr("layout"));
@@ -175,6 +169,11 @@ py::object value_at(AnyLayoutType const& l, Tiler const& coord) {
   }
 }
 
+// The arguments of a call: one is the coordinate, several are its modes.
+inline py::handle only_or_all(py::args const& coords) {
+  return coords.size() == 1 ? py::handle(PyTuple_GET_ITEM(coords.ptr(), 0)) : py::handle(coords);
+}
+
 inline py::object value_or_slice(Layout const& l, py::args const& coords) {
   if (coords.size() == 1 && PyLong_CheckExact(coords[0].ptr()) && !has_basis(l.stride())) {
     std::int64_t const index = integer_argument({"layout(coord)", "coord"}, coords[0]);
@@ -184,7 +183,7 @@ inline py::object value_or_slice(Layout const& l, py::args const& coords) {
       throw LayoutError("coord " + std::to_string(index) + " of " + to_string(l) + ": " + error.what());
     }
   }
-  if (has_array(coords)) return values_at(l, coords);
+  if (has_array(coords)) return values_at(l, only_or_all(coords));
   if (is_only_coordinate(l, coords)) return py::int_(0);
   Tiler const coord = coordinate_argument(coords);
   return has_any(coord) ? py::cast(slice(coord, l)) : value_at(l, coord);
@@ -195,7 +194,7 @@ inline py::object composed_slice(SwizzledSlice&& sliced) {
 }
 
 inline py::object value_or_slice(ComposedLayout const& l, py::args const& coords) {
-  if (has_array(coords)) return values_at(l, coords);
+  if (has_array(coords)) return values_at(l, only_or_all(coords));
   Tiler const coord = coordinate_argument(coords);
   return has_any(coord) ? composed_slice(slice_and_offset(coord, l)) : value_at(l, coord);
 }
@@ -212,7 +211,24 @@ inline py::tuple slice_and_offset_of(char const* operation, py::handle coord, py
   return py::make_tuple(composed_slice(std::move(sliced)), offset);
 }
 
+// L[0, 1] goes down the nesting; with `:` or None it is a slice, as L(:, 1) would be.
+inline py::object path_item(Layout const& l, py::handle index) {
+  py::list coord;
+  bool is_path = true;
+  for (py::handle const element : index) {
+    bool const is_open = element.is_none() || PySlice_Check(element.ptr());
+    if (PySlice_Check(element.ptr()) && !element.equal(py::slice(std::nullopt, std::nullopt, std::nullopt))) {
+      throw LayoutError("layout[...]: of a mode there is `:` or a number, not " + std::string(py::str(element)));
+    }
+    is_path = is_path && !is_open && !is_sequence(element);
+    coord.append(is_open ? py::none() : py::reinterpret_borrow<py::object>(element));
+  }
+  if (!is_path) return value_or_slice(l, py::args(py::tuple(coord)));
+  return py::cast(get(l, path_of("layout[mode]", py::args(py::tuple(coord)))));
+}
+
 inline py::object mode_item(Layout const& l, py::handle index) {
+  if (PyTuple_Check(index.ptr())) return path_item(l, index);
   if (PySlice_Check(index.ptr())) {
     Py_ssize_t begin = 0;
     Py_ssize_t end = 0;
@@ -249,7 +265,9 @@ inline IntTuple hier_coord(char const* operation, Layout const& l, py::handle in
     if (c.value < 0) exists = false;
   }
   if (!exists || l(crd) != i) {
-    throw LayoutError(std::string(operation) + ": no coordinate of " + to_string(l) + " has the index " + to_string(i));
+    throw LayoutError(std::string(operation) + ": division by the strides of " + to_string(l) +
+                      " finds no coordinate of the index " + to_string(i) +
+                      "; next: it does for compact layouts; of others, right_inverse or left_inverse");
   }
   return crd;
 }

@@ -102,8 +102,14 @@ void register_layout_modes(py::module_& m) {
   m.def("zip",
         named("zip",
               [](py::handle a, py::handle b) {
-                if (b.is_none()) return zip(layout_argument({"zip", "layout"}, a));
-                return zip(layout_argument({"zip", "a"}, a), layout_argument({"zip", "b"}, b));
+                if (is_sequence(a)) {
+                  IntTuple const t = int_tuple_argument({"zip", "tuple"}, a);
+                  IntTuple const both =
+                      b.is_none() ? t : IntTuple(std::vector<IntTuple>{t, int_tuple_argument({"zip", "b"}, b)});
+                  return to_python(zip(both));
+                }
+                if (b.is_none()) return py::object(py::cast(zip(layout_argument({"zip", "layout"}, a))));
+                return py::object(py::cast(zip(layout_argument({"zip", "a"}, a), layout_argument({"zip", "b"}, b))));
               }),
         py::arg("layout"), py::arg("other") = py::none(), docs::zip);
   m.def("slice_",
@@ -111,6 +117,7 @@ void register_layout_modes(py::module_& m) {
               [](py::handle coord, py::handle l) -> py::object {
                 if (is_sequence(l))
                   return to_python(slice(slicing_argument("slice_", coord), elements_argument("slice_", l)));
+                if (has_layout(l)) return py::object(l[coord]);
                 return slice_and_offset_of("slice_", coord, l)[0];
               }),
         py::arg("coord"), py::arg("layout"), docs::slice_);

@@ -54,6 +54,13 @@ void register_constructors(py::module_& m) {
         py::arg("outer"), py::arg("offset"), py::arg("inner"), docs::make_composed_layout);
 }
 
+// What has a size: of a tiled MMA or copy, its threads.
+IntTuple sized_argument(Place place, py::handle value) {
+  bool const is_plain = PyTuple_Check(value.ptr()) || PyLong_Check(value.ptr()) || is_layout(value);
+  if (is_plain || PyObject_HasAttrString(value.ptr(), "get_slice") != 1) return any_extents_argument(place, value);
+  return any_extents_argument(place, value.attr("size"));
+}
+
 // name(x, *modes) of a shape, a layout or one of its modes.
 template <class OfShape>
 void def_query(py::module_& m, char const* name, char const* doc, OfShape of) {
@@ -61,8 +68,8 @@ void def_query(py::module_& m, char const* name, char const* doc, OfShape of) {
         named(name,
               [name, of](py::handle value, py::args const& modes) {
                 Place const place{name, "the first argument"};
-                IntTuple const whole = std::string_view(name) == "size" ? any_extents_argument(place, value)
-                                                                        : shape_argument(place, value);
+                IntTuple const whole =
+                    std::string_view(name) == "size" ? sized_argument(place, value) : shape_argument(place, value);
                 return of(modes.empty() ? whole : at_path(name, whole, path_of(name, modes)));
               }),
         doc);
@@ -110,6 +117,7 @@ void register_tuple_functions(py::module_& m) {
            [](IntTuple const& a, IntTuple const& b) { return to_python(inner_product(a, b)); });
   def_pair(m, "colex_less", docs::colex_less, [](IntTuple const& a, IntTuple const& b) { return colex_less(a, b); });
   def_pair(m, "lex_less", docs::lex_less, [](IntTuple const& a, IntTuple const& b) { return lex_less(a, b); });
+  def_fold(m, "product", docs::product, [](IntTuple const& t) { return product(t); });
   def_fold(m, "tuple_max", docs::tuple_max, &greatest);
   def_fold(m, "tuple_sum", docs::tuple_sum, &sum);
   def_fold(m, "tuple_gcd", docs::tuple_gcd, [](IntTuple const& t) { return gcd(t); });
@@ -268,11 +276,13 @@ void register_layout_queries(py::module_& m) {
   m.def("layout_values",
         named("layout_values",
               [](py::handle value, py::handle limit) {
-                std::int64_t const most = integer_argument({"layout_values", "limit"}, limit);
+                AnyLayout const any = any_layout_argument({"layout_values", "layout"}, value);
+                std::int64_t const most =
+                    limit.is_none() ? domain_of(any).size().value : integer_argument({"layout_values", "limit"}, limit);
                 if (most < 0) throw LayoutError("limit must be 0 or more, not " + std::to_string(most));
-                return all_values(any_layout_argument({"layout_values", "layout"}, value), most);
+                return all_values(any, most);
               }),
-        docs::layout_values);
+        py::arg("layout"), py::arg("limit") = py::none(), docs::layout_values);
 }
 
 }  // namespace cute_py::bindings

@@ -201,7 +201,10 @@ Layout unpack_both(Layout const& zipped) {
 IntTuple zip2_by(IntTuple const& t, Tiler const& guide) {
   if (!guide.is_tuple()) {
     if (!t.is_tuple() || t.rank() != 2) {
-      throw LayoutError("zip: " + to_string(t) + " is no pair at the leaf " + to_string(guide) + " of the tiler");
+      std::string const hint =
+          guide.kind == Tiler::Kind::any ? "; `_` leaves a mode undivided: next: give the tile its extent there" : "";
+      throw LayoutError("zip: " + to_string(t) + " is no pair at the leaf " + to_string(guide) + " of the tiler" +
+                        hint);
     }
     return t;
   }
@@ -393,6 +396,8 @@ Layout unflatten(Layout const& layout, IntTuple const& profile) {
   FlatLayout const f = flat(layout);
   return Layout(unflatten(f.shape, profile), unflatten(f.stride, profile));
 }
+
+IntTuple zip(IntTuple const& t) { return zip_tuple(t); }
 
 Layout zip(Layout const& layout) { return Layout::trusted(zip_tuple(layout.shape()), zip_tuple(layout.stride())); }
 

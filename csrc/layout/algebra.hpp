@@ -27,6 +27,7 @@ Layout replace(Layout const& layout, int at, Layout const& mode);
 Layout flatten(Layout const& layout);
 Layout unflatten(Layout const& layout, IntTuple const& profile);
 Layout zip(Layout const& layout);
+IntTuple zip(IntTuple const& t);
 Layout zip(Layout const& a, Layout const& b);
 
 // The same function of an integer, in as few modes as possible; by a profile, at each of its leaves.

@@ -286,7 +286,12 @@ bool comes_before(char const* what, IntTuple const& a, IntTuple const& b, bool f
     throw LayoutError(std::string(what) + ": " + to_string(a) + " and " + to_string(b) +
                       ": one is a tuple, the other is not; next: give two of one nesting");
   }
-  if (!a.is_tuple()) return a.leaf().value < b.leaf().value;
+  if (!a.is_tuple()) {
+    if (a.leaf().basis != b.leaf().basis) {
+      throw LayoutError(std::string(what) + ": " + to_string(a) + " and " + to_string(b) + " have no order");
+    }
+    return a.leaf().value < b.leaf().value;
+  }
   for (int i = 0; i < std::min(a.rank(), b.rank()); ++i) {
     IntTuple const& x = a[from_last ? a.rank() - 1 - i : i];
     IntTuple const& y = b[from_last ? b.rank() - 1 - i : i];
@@ -343,11 +348,11 @@ IntTuple elem_scale(IntTuple const& a, IntTuple const& b) {
   return by_modes("elem_scale", a, b, [](auto const& x, auto const& y) { return elem_scale(x, y); });
 }
 
-Integer inner_product(IntTuple const& a, IntTuple const& b) {
-  if (!a.is_tuple() && !b.is_tuple()) return a.leaf() * b.leaf();
+IntTuple inner_product(IntTuple const& a, IntTuple const& b) {
+  if (!a.is_tuple() && !b.is_tuple()) return as_arithmetic_tuple(a.leaf() * b.leaf());
   require_equal_ranks("inner_product", a, b);
-  Integer total = fixed(0);
-  for (int i = 0; i < a.rank(); ++i) total = total + inner_product(a[i], b[i]);
+  IntTuple total = fixed(0);
+  for (int i = 0; i < a.rank(); ++i) total = arithmetic_sum(total, inner_product(a[i], b[i]));
   return total;
 }
 
@@ -360,9 +365,10 @@ Integer sum(IntTuple const& t) {
 }
 
 Integer gcd(IntTuple const& t) {
-  return folded("tuple_gcd", t, [](Integer const& a, Integer const& b) {
-    return Integer{std::gcd(a.value, b.value), {}, a.is_static && b.is_static};
-  });
+  auto const magnitude = [](Integer const& i) { return i.value < 0 ? fixed(-1) * i : i; };  // refuses the least integer
+  return magnitude(folded("tuple_gcd", t, [&](Integer const& a, Integer const& b) {
+    return Integer{std::gcd(magnitude(a).value, magnitude(b).value), {}, a.is_static && b.is_static};
+  }));
 }
 
 bool colex_less(IntTuple const& a, IntTuple const& b) { return comes_before("colex_less", a, b, true); }

@@ -89,8 +89,8 @@ IntTuple round_up(IntTuple const& a, IntTuple const& b);
 bool evenly_divides(IntTuple const& a, IntTuple const& b);
 // Each integer of a times the size of what b has there.
 IntTuple elem_scale(IntTuple const& a, IntTuple const& b);
-// The sum of the products of integers in one place.
-Integer inner_product(IntTuple const& a, IntTuple const& b);
+// The sum of the products of integers in one place; of integers and basis elements, an arithmetic tuple.
+IntTuple inner_product(IntTuple const& a, IntTuple const& b);
 Integer greatest(IntTuple const& t);
 Integer sum(IntTuple const& t);
 Integer gcd(IntTuple const& t);

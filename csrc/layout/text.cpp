@@ -50,6 +50,7 @@ class Parser {
       if (!peek(":")) return tuple;
       return Tiler::of(with_stride(tuple, nesting));
     }
+    if (take("X")) return Tiler{};  // Step<_1, X,_1>
     bool const is_static = take("_");
     if (is_static && !at_digit() && !peek("-")) return Tiler{};
     Tiler leaf = Tiler::of(integer(is_static));
@@ -75,6 +76,7 @@ class Parser {
   }
 
   Layout layout() {
+    if (peek("<")) fail("a tiler, which has a layout for each mode, in the place of one layout");
     IntTuple shape = int_tuple();
     if (!take(":")) return Layout(shape);
     return Layout(std::move(shape), int_tuple());

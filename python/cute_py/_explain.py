@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ParamSpec, overload
 
 from cute_py.layout.steps import Steps, explain_layout
@@ -20,6 +21,8 @@ def explain(what: str, /, *arguments: Any) -> Steps: ...
 def explain(what: Einsum, /, *arguments: Any, **options: Any) -> EinsumExplanation: ...
 @overload
 def explain(what: Product[P], /, *arguments: P.args, **options: P.kwargs) -> Explanation: ...
+@overload
+def explain(what: Callable[..., Any], /, *arguments: Any) -> Steps: ...
 
 
 def explain(what: Any, /, *arguments: Any, **options: Any) -> Any:
@@ -40,7 +43,7 @@ def explain(what: Any, /, *arguments: Any, **options: Any) -> Any:
     kernel: sgemm_sm80_nt_f32
       chosen: sgemm_sm80_nt_f32, 1 CTA: 6.26 us, math
 
-    ``explain("composition", A, B)`` gives the steps, in words and numbers; so do ``"coalesce"``, ``"complement"``, the divides, the
+    ``explain("composition", A, B)`` or ``explain(composition, A, B)`` gives the steps, in words and numbers; so do ``"coalesce"``, ``"complement"``, the divides, the
     products, the inverses, ``"idx2crd"`` and ``"crd2idx"`` with their arguments. It is a text, which a REPL shows as it is, with what the
     algebra noted: ``.steps``, ``.result``, ``.error``.
 

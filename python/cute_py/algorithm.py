@@ -19,6 +19,7 @@ array([[3., 3., 3., 3.],
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -26,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from cute_py import _core
-from cute_py.atoms import CopyAtom, MMAAtom
+from cute_py.atoms import CopyAtom, CopyTraits, MMAAtom
 from cute_py.atoms.tiled import TiledCopy, TiledMMA
 from cute_py.errors import LayoutError, OperandError
 from cute_py.layout.tensor import Tensor
@@ -40,12 +41,13 @@ Predicate = Any  # a Tensor of truth values, or a function of a coordinate
 def fill(tensor: Tensor, value: Any) -> None:
     """Assign one value to every element."""
     _writeable("fill", "tensor", tensor)
-    tensor[(None,) * tensor.rank if tensor.rank > 1 else None] = value
+    _assign(tensor, value)
 
 
 def clear(tensor: Tensor) -> None:
     """Assign 0 to every element."""
-    fill(tensor, 0)
+    _writeable("clear", "tensor", tensor)
+    _assign(tensor, 0)
 
 
 def transform(*arguments: Any) -> None:
@@ -67,15 +69,18 @@ def axpby(alpha: Any, x: Tensor, beta: Any, y: Tensor, p: Predicate = None) -> N
     """``y(i) = alpha * x(i) + beta * y(i)`` for every i, or where ``p(i)``; with beta 0, y is not read.
 
     ``p`` is a tensor of truth values of y's shape, whose strides may be 0, or a function of y's coordinate. Elements where it is false
-    are neither read nor written, and need not exist.
+    are neither read nor written, and need not exist. alpha, beta and x keep their types: half of an int32 is added as a float and the sum
+    is cut off to y's type, as C++ does. OperandError for complex numbers that would go to a real y, and for elements that are no numbers.
     """
     _writeable("axpby", "y", y)
     _same_sizes("axpby", x, y)
-    assert y.dtype is not None
-    a, b = y.dtype.type(alpha), y.dtype.type(beta)
+    dtype = _common_type("axpby", y, x, alpha, beta)
+    a, b = dtype.type(alpha), dtype.type(beta)
     for i in _allowed("axpby", p, y):
-        scaled = y.dtype.type(a * x[i])
-        y[i] = scaled if beta == 0 else y.dtype.type(_fused(b, y[i], scaled, y.dtype))
+        with np.errstate(over="ignore", invalid="ignore"):
+            scaled = dtype.type(a * dtype.type(x[i]))
+        total = scaled if beta == 0 else _fused(b, y[i], scaled, dtype)
+        y[i] = np.asarray(total).astype(y.dtype)
 
 
 def copy(*arguments: Any) -> None:
@@ -86,12 +91,16 @@ def copy(*arguments: Any) -> None:
     copy one thread's elements to the same thread: OperandError.
     """
     if len(arguments) == 2:
+        for name, tensor in zip(("source", "destination"), arguments, strict=True):
+            _tensor("copy", name, tensor)
         _copy(*arguments)
         return
     if len(arguments) != 3:
         raise OperandError("copy: give (source, destination) or (atom, source, destination)")
     how, source, destination = arguments
     atom = how.atom if isinstance(how, TiledCopy) else how
+    if isinstance(atom, CopyTraits):
+        raise OperandError(f'copy: give the atom an element type: cute_py.atoms.copy["{atom.name}"].atom("float")')
     if not isinstance(atom, CopyAtom):
         raise OperandError(
             f"copy: the first of three arguments is a TiledCopy or a copy atom, not {type(how).__name__}"
@@ -129,8 +138,9 @@ def gemm(*arguments: Any) -> None:
     """``gemm(A, B, C)`` or ``gemm(mma, A, B, C)``: adds products to C, and with a D in front of A writes the sums to it.
 
     The modes are (V)x(V)->(V), (M)x(N)->(M,N), (M,K)x(N,K)->(M,N), (V,M)x(V,N)->(V,M,N) or (V,M,K)x(V,N,K)->(V,M,N), as in C++. k
-    ascends in the outermost loop; each step is one fused multiply-add in C's type, rounded once. Of factors of 16 bits and a float32 C
-    the products are exact.
+    ascends in the outermost loop; each step is one multiply-add: of floats fused, so that it is rounded once, of a C of 16 bits to float32
+    and then to C's type, as kernels do. Of factors of 16 bits and a float32 C the products are exact. Factors of a wider type than C's are
+    multiplied and added in theirs, and each sum is converted to C's.
 
     ``mma`` is a `TiledMMA` or an atom of one thread (UniversalFMA). A tensor core's instruction works on the registers of several threads,
     which one thread's fragments do not show: OperandError.
@@ -152,15 +162,21 @@ def gemm(*arguments: Any) -> None:
             f"gemm: A {a.layout}, B {b.layout}, C {c.layout} have {modes} modes; next: (V)(V)(V), (M)(N)(M,N), (M,K)(N,K)(M,N), "
             "(V,M)(V,N)(V,M,N) or (V,M,K)(V,N,K)(V,M,N)"
         )
+    if _core.product_each(d.layout) != _core.product_each(c.layout):
+        raise LayoutError(f"gemm: D {d.layout} and C {c.layout} differ in their extents")
+    assert d.dtype is not None
+    dtype = _common_type("gemm", c, a, b)
+    if dtype.kind == "c" and d.dtype.kind != "c":
+        raise OperandError(f"gemm: the sums are {dtype}, D is {d.dtype}, which has no imaginary parts")
     left, right, sums = (_axes(t, kind) for t, kind in zip((a, b, c), _GEMM_MODES[modes], strict=True))
     wanted = (left.shape[0], left.shape[1], right.shape[1])
     if left.shape[2] != right.shape[2] or left.shape[0] != right.shape[0] or sums.shape != wanted:
         raise LayoutError(
             f"gemm: the extents of A {a.layout}, B {b.layout} and C {c.layout} do not fit: M, N, K or V differ"
         )
-    assert d.dtype is not None
+    assert c.dtype is not None
     for k in range(left.shape[2]):
-        sums = _fused(left[:, :, None, k], right[:, None, :, k], sums, sums.dtype)
+        sums = np.asarray(_fused(left[:, :, None, k], right[:, None, :, k], sums, dtype)).astype(c.dtype)
     d._scatter(sums.astype(d.dtype).reshape(-1, order="F"))
 
 
@@ -183,22 +199,33 @@ def _axes(tensor: Tensor, kind: str) -> np.ndarray[Any, Any]:
 
 
 def _fused(a: Any, b: Any, c: Any, dtype: np.dtype[Any]) -> Any:
-    """Return a * b + c, rounded once to a type."""
-    if dtype.kind in "biuc":
-        return np.asarray(a, dtype) * np.asarray(b, dtype) + c
+    """Return a * b + c: of float32 and float64 rounded once, of shorter floats in float32 and then to theirs, of others as NumPy does."""
+    if dtype.kind in "biuc" or dtype.itemsize > 8:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(a, dtype) * np.asarray(b, dtype) + np.asarray(c, dtype)
     if dtype.itemsize < 4:  # as kernels do: the sum in float32, then rounded
         return _fused(a, b, np.asarray(c, np.float32), np.dtype(np.float32)).astype(dtype)
     if dtype == np.float32:
         with np.errstate(invalid="ignore"):
             product = np.multiply(a, b, dtype=np.float64)
-        return _to_odd(product, np.asarray(c, np.float64)).astype(np.float32)
-    exact = np.frompyfunc(lambda x, y, z: float(Fraction(float(x)) * Fraction(float(y)) + Fraction(float(z))), 3, 1)
-    finite = np.isfinite(a) & np.isfinite(b) & np.isfinite(c)
-    with np.errstate(invalid="ignore"):
-        plain = np.asarray(a * b + c, np.float64)
+        with np.errstate(over="ignore"):
+            return _to_odd(product, np.asarray(c, np.float64)).astype(np.float32)
+    with np.errstate(over="ignore", invalid="ignore"):
+        plain = np.asarray(np.asarray(a, np.float64) * b + c, np.float64)
+    # Where the product or the sum is not finite, or is zero, whose sign counts, arithmetic has it right already.
+    is_exact = np.isfinite(a) & np.isfinite(b) & np.isfinite(c) & (np.asarray(a) != 0) & (np.asarray(b) != 0)
+    exact = np.frompyfunc(_rounded_once, 3, 1)
     return np.where(
-        finite, exact(np.where(finite, a, 0), np.where(finite, b, 0), np.where(finite, c, 0)), plain
+        is_exact, exact(np.where(is_exact, a, 0), np.where(is_exact, b, 0), np.where(is_exact, c, 0)), plain
     ).astype(np.float64)
+
+
+def _rounded_once(a: float, b: float, c: float) -> float:
+    total = Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c))
+    try:
+        return float(total)
+    except OverflowError:
+        return math.inf if total > 0 else -math.inf
 
 
 def _to_odd(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -237,6 +264,56 @@ def _writeable(operation: str, name: str, value: Any) -> None:
     _tensor(operation, name, value)
     if value.dtype is None:
         raise OperandError(f"{operation}: {name} holds coordinates or indices, which cannot be assigned")
+    if not value._memory.writeable:
+        raise OperandError(
+            f"{operation}: {name}'s array is read-only; next: make_tensor_like({name}) has memory of its own"
+        )
+
+
+def _assign(tensor: Tensor, value: Any) -> None:
+    """Assign one value to all elements; a tensor without modes has one."""
+    tensor[(None,) * tensor.rank if tensor.rank > 1 else None if tensor.rank else ()] = value
+
+
+def _common_type(operation: str, out: Tensor, *values: Any) -> np.dtype[Any]:
+    """Return the type that a sum is computed in: what holds the result's elements and all others. Python's numbers are as wide as need be."""
+    assert out.dtype is not None
+    types = [out.dtype]
+    for value in values:
+        if isinstance(value, Tensor):
+            if value._gives_coordinates:
+                raise OperandError(f"{operation}: {value.layout} holds coordinates, which cannot be multiplied")
+            types.append(value.dtype if value.dtype is not None else np.dtype(np.int64))
+        elif isinstance(value, (float, complex)) and out.dtype.kind in "biu":
+            types.append(np.dtype(type(value)))
+        elif isinstance(value, complex):
+            types.append(np.result_type(out.dtype, np.complex64))
+        elif isinstance(value, (np.number, np.bool_)):
+            types.append(value.dtype)
+        elif isinstance(value, int) and out.dtype.kind in "biu":
+            types.append(np.min_scalar_type(value))
+        elif not isinstance(value, (int, float)):
+            raise OperandError(f"{operation}: {value!r} is no number")
+    for dtype in types:
+        if not _is_number(dtype):
+            raise OperandError(f"{operation}: elements of {dtype} cannot be multiplied")
+    common = _widest(types)
+    if common.kind == "c" and out.dtype.kind != "c":
+        raise OperandError(
+            f"{operation}: the sums are {common}, the result is {out.dtype}, which has no imaginary parts"
+        )
+    return common
+
+
+def _is_number(dtype: np.dtype[Any]) -> bool:
+    return dtype.kind in "biufc" or dtype.name in ("bfloat16", "float8_e4m3fn", "float8_e5m2")
+
+
+def _widest(types: list[np.dtype[Any]]) -> np.dtype[Any]:
+    try:
+        return np.result_type(*types)
+    except TypeError:  # two of the short floats that NumPy does not have
+        return np.dtype(np.float32)
 
 
 def _same_sizes(operation: str, *tensors: Any) -> None:

@@ -50,6 +50,8 @@ __all__ = [
 Indices = npt.NDArray[np.int64]
 _MOST = 1 << 24
 _BITS = 24
+_ROWS = 62  # of a matrix over GF(2): indices have that many bits
+_SWIZZLED = 31  # the bits of an index that a swizzle knows
 
 
 def offsets(layout: Any) -> Indices:
@@ -71,14 +73,14 @@ def is_injective(layout: Any) -> bool:
 def is_surjective(layout: Any, size: int | None = None) -> bool:
     """Return whether every index below ``size``, by default ``cosize(layout)``, is reached."""
     reached = np.unique(_indices("is_surjective", layout))
-    whole = _cosize(layout) if size is None else size
-    return bool(np.array_equal(reached[(reached >= 0) & (reached < whole)], np.arange(whole)))
+    whole = _whole("is_surjective", reached, size)
+    return int(np.count_nonzero((reached >= 0) & (reached < whole))) == whole
 
 
 def is_bijective(layout: Any, size: int | None = None) -> bool:
     """Return whether every index below ``size``, by default ``cosize(layout)``, is reached exactly once, and no other."""
     indices = _indices("is_bijective", layout)
-    whole = _cosize(layout) if size is None else size
+    whole = _whole("is_bijective", indices, size)
     return len(indices) == whole and bool(np.array_equal(np.sort(indices), np.arange(whole)))
 
 
@@ -169,12 +171,11 @@ def aliases(layout: Any) -> dict[int, list[Any]]:
     {1: [(1, 0), (0, 1)]}
     """
     indices = _indices("aliases", layout)
-    values, counts = np.unique(indices, return_counts=True)
     shape = _core.shape(_read("aliases", layout))
-    return {
-        int(value): [_core.idx2crd(int(i), shape) for i in np.nonzero(indices == value)[0]]
-        for value in values[counts > 1]
-    }
+    order = np.argsort(indices, kind="stable")
+    starts = np.nonzero(np.diff(indices[order], prepend=indices[:1] - 1))[0]
+    groups = np.split(order, starts[1:])
+    return {int(indices[group[0]]): [_core.idx2crd(int(i), shape) for i in group] for group in groups if len(group) > 1}
 
 
 # ---- Layouts that are permutations
@@ -235,6 +236,9 @@ def f2_matrix(layout: Any) -> npt.NDArray[np.uint8]:
     if size & (size - 1) or size == 0:
         raise LayoutError(f"f2_matrix: {layout} has {size} elements, which is no power of two")
     bits = size.bit_length() - 1
+    if indices.min() < 0:
+        at = int(np.argmin(indices))
+        raise LayoutError(f"f2_matrix: {layout} goes below 0: at {at} it is {int(indices[at])}")
     columns = [int(indices[1 << c]) for c in range(bits)]
     predicted = np.zeros(size, np.int64)
     for c, column in enumerate(columns):
@@ -258,18 +262,23 @@ def from_f2_matrix(matrix: npt.ArrayLike) -> Layout | ComposedLayout:
     >>> print(from_f2_matrix([[0, 1], [1, 0]]))
     (2,2):(2,1)
     """
-    table = np.asarray(matrix)
-    if table.ndim != 2 or table.shape[1] > _BITS or table.shape[0] > 31 or not np.isin(table, (0, 1)).all():
+    try:
+        table = np.asarray(matrix)
+    except ValueError as error:
+        raise OperandError(f"from_f2_matrix: expected a matrix: {error}") from None
+    if table.ndim != 2 or table.shape[1] > _BITS or table.shape[0] > _ROWS:
         raise OperandError(
-            f"from_f2_matrix: expected a matrix of 0 and 1 of at most 31 rows and {_BITS} columns, not one of shape {table.shape}"
+            f"from_f2_matrix: expected a matrix of at most {_ROWS} rows and {_BITS} columns, not one of shape {table.shape}"
         )
+    if table.dtype.kind not in "biuf" or not np.isin(table, (0, 1)).all():
+        raise OperandError("from_f2_matrix: expected a matrix of integers 0 and 1, and there are other elements")
     columns = [sum(int(bit) << r for r, bit in enumerate(column)) for column in table.T]
     if not columns:
         return Layout(1, 0)
     plain = _plain(columns)
     if plain is not None:
         return plain
-    rows = table.shape[0]
+    rows = min(table.shape[0], _SWIZZLED)
     for bits in range(1, rows):
         for base in range(rows - bits):
             for shift in [s for d in range(bits, rows - base - bits + 1) for s in (d, -d)]:
@@ -369,8 +378,7 @@ def coalescing(
         ("segment", segment, 1),
         ("offset", offset, 0),
     ):
-        if not isinstance(value, int) or value < least:
-            raise OperandError(f"coalescing: {name} must be {least} or more, not {value!r}")
+        _integer("coalescing", name, value, least)
     bits = value_type(dtype).bits
     threads, values = int(_core.size(partition, 0)), int(_core.size(partition, 1))
     if values % vector:
@@ -424,9 +432,18 @@ def _indices(operation: str, value: Any) -> Indices:
     return result
 
 
-def _cosize(value: Any) -> int:
-    indices = _indices("cosize", value)
-    return int(indices.max()) + 1 if len(indices) else 0
+def _whole(operation: str, indices: Indices, size: Any) -> int:
+    """Return a size that was given, or else one more than the greatest index."""
+    if size is None:
+        return int(indices.max()) + 1 if len(indices) else 0
+    return _integer(operation, "size", size, 0)
+
+
+def _integer(operation: str, name: str, value: Any, least: int) -> int:
+    is_integer = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not is_integer or not least <= value < 1 << 62:
+        raise OperandError(f"{operation}: {name} must be an integer, {least} or more and less than 2^62, not {value!r}")
+    return int(value)
 
 
 def _run(indices: Indices) -> int:

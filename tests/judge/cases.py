@@ -334,6 +334,7 @@ TUPLE_FUNCTIONS = {
     "inner_product": "inner_product",
     "colex_less": "colex_less",
     "lex_less": "lex_less",
+    "product": "product",
     "tuple_max": "max",
     "tuple_sum": "sum",
     "tuple_gcd": "gcd",
@@ -353,7 +354,7 @@ def tuple_case(operation: str, maker: Maker) -> Case:
     if operation == "static_coordinates":
         index = Int(rnd.randrange(cl.size(shape)))
         return Case(operation, f"idx2crd({cpp(index)},{cpp(shape)})", cl.idx2crd(index, shape))
-    if operation in {"tuple_max", "tuple_sum", "tuple_gcd", "make_basis_like"}:
+    if operation in {"product", "tuple_max", "tuple_sum", "tuple_gcd", "make_basis_like"}:
         return call(operation, shape if isinstance(shape, tuple) else (shape, Int(6)), cpp_name=name)
     if operation in {"compact_col_major", "compact_row_major"}:
         return call(operation, shape, *([Int(rnd.choice([2, 3, 8]))] if rnd.random() < 0.4 else []))
@@ -485,6 +486,7 @@ COUNTS: dict[str, int] = {
     "inner_product": 60,
     "colex_less": 60,
     "lex_less": 60,
+    "product": 40,
     "tuple_max": 40,
     "tuple_sum": 40,
     "tuple_gcd": 40,

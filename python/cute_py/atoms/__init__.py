@@ -55,7 +55,8 @@ _BITS = {
     "int64_t": 64, "uint64_t": 64, "double": 64, "complex<float>": 64, "complex<double>": 128, "uint128_t": 128,
 }  # fmt: skip
 _NUMPY = {"float16": "half_t", "float32": "float", "float64": "double", "complex64": "complex<float>",
-          "complex128": "complex<double>", "bfloat16": "bfloat16_t"}  # fmt: skip
+          "complex128": "complex<double>", "bfloat16": "bfloat16_t", "tfloat32": "tfloat32_t",
+          "float8_e4m3fn": "float_e4m3_t", "float8_e5m2": "float_e5m2_t"}  # fmt: skip
 
 
 def value_type(value: Any) -> ValueType:
@@ -69,8 +70,10 @@ def value_type(value: Any) -> ValueType:
         if value < 1:
             raise OperandError(f"value_type: a type of {value} bits does not exist")
         return ValueType(f"{value}b", value)
-    if isinstance(value, str) and value in _BITS:
-        return ValueType(value, _BITS[value])
+    if isinstance(value, str):
+        value = _NUMPY.get(value, value)
+        if value in _BITS:
+            return ValueType(value, _BITS[value])
     try:
         if value is None:  # NumPy's default type
             raise TypeError
@@ -285,7 +288,11 @@ Atom = TypeVar("Atom", MMAAtom, CopyTraits)
 
 
 class Catalogue(Mapping[str, Atom], Generic[Atom]):
-    """Atoms by name. Printing lists the names; `find` filters them."""
+    """Atoms by name, as C++ may spell it, too. Printing lists the names; `find` filters them.
+
+    >>> mma["UniversalFMA<float, float, float>"].name
+    'UniversalFMA<float>'
+    """
 
     def __init__(
         self, kind: str, load: Callable[[], tuple[list[Any], dict[str, str]]], make: Callable[[Any], Atom]
@@ -306,6 +313,9 @@ class Catalogue(Mapping[str, Atom], Generic[Atom]):
     def __getitem__(self, name: str) -> Atom:
         if name in self._atoms:
             return self._atoms[name]
+        plain = _plain_name(name)
+        if plain in self._atoms:
+            return self._atoms[plain]
         if name in self.defects:
             raise OperandError(f"atoms: the headers' traits of {name} are malformed: {self.defects[name]}")
         import difflib  # only errors need it
@@ -315,7 +325,7 @@ class Catalogue(Mapping[str, Atom], Generic[Atom]):
         raise OperandError(f"atoms: there is no {self._kind} atom {name!r}{hint}")
 
     def __contains__(self, name: object) -> bool:
-        return name in self._atoms
+        return name in self._atoms or _plain_name(name) in self._atoms
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._atoms)
@@ -346,6 +356,14 @@ class Catalogue(Mapping[str, Atom], Generic[Atom]):
 
     def __str__(self) -> str:
         return "\n".join(self._atoms)
+
+
+def _plain_name(name: object) -> str:
+    """Return an atom's name without spaces, namespaces and what a template's defaults say."""
+    import re  # only names that are not the catalogue's own need it
+
+    plain = re.sub(r"\s|\w+::", "", str(name))
+    return re.sub(r"^(UniversalFMA|UniversalCopy)<(\w+)(,\2)+>$", r"\1<\2>", plain)
 
 
 def _make_mma(record: dict[str, Any]) -> MMAAtom:

@@ -38,6 +38,14 @@ __all__ = [
     "make_tiled_copy_D",
     "make_tiled_copy_S",
     "make_tiled_mma",
+    "partition_fragment_A",
+    "partition_fragment_B",
+    "partition_fragment_C",
+    "partition_shape_A",
+    "partition_shape_B",
+    "partition_shape_C",
+    "tile_shape",
+    "tile_size",
 ]
 
 
@@ -128,6 +136,8 @@ class TiledMMA(Drawable):
         coord = _core.idx2crd(int(thread), layout.shape, layout.stride)
         v, m, n, k = (_core.crd2idx(c, s) for c, s in zip(coord, layout.shape, strict=True))
         return ThrMMA(self, (v, m, n, k))
+
+    get_thread_slice = get_slice
 
     @property
     def threads(self) -> int:
@@ -366,6 +376,8 @@ class TiledCopy(Drawable):
             raise LayoutError(f"get_slice: there is no thread {thread!r}; the tiled copy has {self.size}")
         return ThrCopy(self, thread)
 
+    get_thread_slice = get_slice
+
     def __str__(self) -> str:
         return (
             "TiledCopy\n"
@@ -509,7 +521,79 @@ def make_cotiled_copy(atom: CopyAtom, atom_tv_layout: Layout, data_layout: Layou
     return TiledCopy(atom, _core.composition(_core.left_inverse(tile_to_data), tv_data), tuple(tiler))
 
 
+def tile_shape(tiled: TiledMMA | TiledCopy) -> Any:
+    """Return the (M,N,K) or (M,N) that one pass of all threads covers.
+
+    >>> from cute_py import atoms
+    >>> mma = make_tiled_mma(atoms.mma["UniversalFMA<float>"], Layout("(_16,_8,_1)"))
+    >>> tile_shape(mma), tile_size(mma, 1)
+    ((16, 8, 1), 8)
+    """
+    if not isinstance(tiled, (TiledMMA, TiledCopy)):
+        raise OperandError(f"tile_shape: give a TiledMMA or a TiledCopy, not {type(tiled).__name__}")
+    return tiled.tile_shape
+
+
+def tile_size(tiled: TiledMMA | TiledCopy, mode: int) -> int:
+    """Return the extent of one mode of `tile_shape`: CuTe's ``tile_size<0>(mma)``."""
+    shape = tile_shape(tiled)
+    if not isinstance(mode, (int, np.integer)) or isinstance(mode, bool) or not 0 <= mode < len(shape):
+        raise LayoutError(f"tile_size: there is no mode {mode!r} in {shape}")
+    return int(_core.size(shape[mode]))
+
+
+def partition_shape_A(mma: TiledMMA, shape_MK: Any) -> Any:  # noqa: N802 - CuTe's names
+    """Return the shape (MMA,MMA_M,MMA_K,...) of a thread's part of an A of a shape (M,K,...).
+
+    `partition_shape_B` and `partition_shape_C` do so for (N,K,...) and (M,N,...); ``partition_fragment_X`` gives registers of that shape.
+
+    >>> from cute_py import atoms
+    >>> mma = make_tiled_mma(atoms.mma["UniversalFMA<float>"], Layout("(_16,_8,_1)"))
+    >>> print(*partition_shape_C(mma, (64, 32)))
+    _1 4 4
+    """
+    return _part("partition_shape_A", mma, shape_MK).partition_A(_of_shape(shape_MK)).shape
+
+
+def partition_shape_B(mma: TiledMMA, shape_NK: Any) -> Any:  # noqa: N802
+    """Return the shape (MMA,MMA_N,MMA_K,...) of a thread's part of a B of a shape (N,K,...)."""
+    return _part("partition_shape_B", mma, shape_NK).partition_B(_of_shape(shape_NK)).shape
+
+
+def partition_shape_C(mma: TiledMMA, shape_MN: Any) -> Any:  # noqa: N802
+    """Return the shape (MMA,MMA_M,MMA_N,...) of a thread's part of a C of a shape (M,N,...)."""
+    return _part("partition_shape_C", mma, shape_MN).partition_C(_of_shape(shape_MN)).shape
+
+
+def partition_fragment_A(mma: TiledMMA, shape_MK: Any) -> Tensor:  # noqa: N802
+    """Return registers, zeroed, for a thread's part of an A of a shape (M,K,...)."""
+    return _part("partition_fragment_A", mma, shape_MK).partition_fragment_A(_of_shape(shape_MK))
+
+
+def partition_fragment_B(mma: TiledMMA, shape_NK: Any) -> Tensor:  # noqa: N802
+    """Return registers, zeroed, for a thread's part of a B of a shape (N,K,...)."""
+    return _part("partition_fragment_B", mma, shape_NK).partition_fragment_B(_of_shape(shape_NK))
+
+
+def partition_fragment_C(mma: TiledMMA, shape_MN: Any) -> Tensor:  # noqa: N802
+    """Return accumulators, zeroed, for a thread's part of a C of a shape (M,N,...)."""
+    return _part("partition_fragment_C", mma, shape_MN).partition_fragment_C(_of_shape(shape_MN))
+
+
 # ---- Helpers
+
+
+def _part(operation: str, mma: Any, shape: Any) -> ThrMMA:
+    """Return the slice whose parts have the shape that every thread's has."""
+    if not isinstance(mma, TiledMMA):
+        raise OperandError(f"{operation}: mma must be a TiledMMA, not {type(mma).__name__}")
+    if isinstance(shape, Tensor):
+        raise OperandError(f"{operation}: give a shape; next: mma.get_slice(thread).{operation}(tensor) takes a tensor")
+    return mma.get_slice(0)
+
+
+def _of_shape(shape: Any) -> Layout:
+    return _core.make_layout(shape)
 
 
 def as_tensor(value: Any) -> Tensor:

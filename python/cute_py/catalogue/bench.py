@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import os
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -11,6 +12,7 @@ from functools import partial
 from typing import Any
 
 from cute_py import _core
+from cute_py.atoms import value_type
 from cute_py.catalogue.peers import (
     ROWS_COMPARED,
     Library,
@@ -167,20 +169,20 @@ def bench(
     cases = [_extents(problem) for problem in problems]
     types = _chosen("dtypes", dtypes, _TYPES)
     majors = _chosen("layouts", layouts, _LAYOUTS)
-    names = [kernels] if isinstance(kernels, str) else list(kernels)
+    names = _listed("kernels", kernels)
     where = device if device is not None else "cuda" if cuda_available() else "cpu"
     if where not in ("cpu", "cuda"):
         raise OperandError(f"bench: device is 'cpu' or 'cuda', not {device!r}")
     if where == "cuda" and not cuda_available():
         raise OperandError("bench: there is no GPU that can be used; next: device='cpu'")
     library: Any = library_of_gpu("bench") if where == "cuda" else library_of_cpu()
-    timings = [
-        timing
-        for extents in cases
-        for dtype in types
-        for layout in majors
-        for timing in _timed(library, extents, dtype, layout, names)
-    ]
+    timings = []
+    for extents in cases:
+        for dtype in types:
+            if where == "cpu":
+                _check_memory(extents, dtype)
+            for layout in majors:
+                timings += _timed(library, extents, dtype, layout, names)
     name = devices()[library.ordinal].name if library.ordinal is not None else f"a CPU with {_core.host_isa()}"
     return Bench(name, library.name, tuple(timings))
 
@@ -190,7 +192,7 @@ def _extents(problem: Any) -> tuple[int, int, int]:
     if not isinstance(parts, (list, tuple)):
         parts = [parts]
     try:
-        numbers = [int(p) if isinstance(p, str) else operator.index(p) for p in parts]
+        numbers = [int(p) if isinstance(p, str) else operator.index(p) for p in parts if not isinstance(p, bool)]
     except (TypeError, ValueError):
         numbers = []
     if len(numbers) == 1:
@@ -203,11 +205,30 @@ def _extents(problem: Any) -> tuple[int, int, int]:
 
 
 def _chosen(name: str, value: str | Iterable[str], known: Sequence[str]) -> list[str]:
-    chosen = [value] if isinstance(value, str) else list(value)
+    chosen = _listed(name, value)
     unknown = [x for x in chosen if x not in known]
-    if unknown or not chosen:
-        raise OperandError(f"bench: {name} are among {', '.join(known)}; not {', '.join(map(repr, unknown)) or 'none'}")
+    if unknown:
+        raise OperandError(f"bench: {name} are among {', '.join(known)}; not {', '.join(map(repr, unknown))}")
     return chosen
+
+
+def _listed(name: str, value: Any) -> list[str]:
+    names = [value] if isinstance(value, str) else list(value) if isinstance(value, Iterable) else []
+    if not names or not all(isinstance(n, str) for n in names):
+        raise OperandError(f"bench: {name} must be a name or several, not {value!r}")
+    return names
+
+
+def _check_memory(extents: tuple[int, int, int], dtype: str) -> None:
+    """Raise OperandError for a product whose arrays would fill the memory: beside them there are wider copies for the check."""
+    m, n, k = extents
+    needed = 2 * (m * k + n * k + m * n) * value_type(dtype).bits // 8
+    there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if needed > there:
+        raise OperandError(
+            f"bench: {m}x{n}x{k} of {dtype} takes {needed / 2**30:.1f} GiB with its copies, this machine has {there / 2**30:.1f}; "
+            "next: smaller extents"
+        )
 
 
 def _timed(library: Any, extents: tuple[int, int, int], dtype: str, layout: str, names: Sequence[str]) -> list[Timing]:

@@ -15,6 +15,7 @@ from cute_py.errors import LayoutError, OperandError
 __all__ = ["Diagram", "diagram"]
 
 _MOST = 1 << 14  # elements of an operand or a result
+_MOST_OF_TILE = 1 << 20
 _WIDEST = 40  # columns of panels side by side
 
 Colour = Callable[[int, int], Any]  # of a 1-D coordinate and an index; None is white
@@ -52,7 +53,7 @@ def diagram(operation: str, *arguments: Any) -> Diagram:
     >>> diagram("zipped_divide", "(8,12):(12,1)", (4, 3))
     <Diagram zipped_divide (8,12):(12,1) by (4,3)>
     """
-    draw = _DIAGRAMS.get(operation)
+    draw = _DIAGRAMS.get(operation) if isinstance(operation, str) else None
     if draw is None:
         raise OperandError(f"diagram: there is none of {operation!r}; there are: {', '.join(_DIAGRAMS)}")
     try:
@@ -182,7 +183,14 @@ def _coalesce(operation: str, layout: Any) -> Picture:
 
 
 def _tv(operation: str, layout: Any, tile: Any) -> Picture:
-    return picture_of_tv(f"{layout} over {_core.print_tiler(tile)}", tile, _checked(layout))
+    elements = int(_core.size(tile))
+    if not 1 <= elements <= _MOST_OF_TILE:
+        raise LayoutError(
+            f"diagram: a tile {_core.print_tiler(tile)} has {elements} elements, 1 to {_MOST_OF_TILE} are drawn"
+        )
+    if isinstance(_checked(layout)(0), tuple):
+        raise LayoutError(f"diagram: {layout} gives coordinates; next: one that gives indices in the tile")
+    return picture_of_tv(f"{layout} over {_core.print_tiler(tile)}", tile, layout)
 
 
 _DIAGRAMS: dict[str, Callable[..., Picture]] = {
@@ -224,6 +232,7 @@ def _domain(layout: Any) -> Any:
 def _panel(title: str, layout: Any, colour: Colour, tile: Any = None) -> Panel:
     """Return the panel of a layout, whose further modes lie along its columns."""
     drawn = _core.group(layout, 1, layout.rank) if _checked(layout).rank > 2 else layout
+    drawn = _core.append(drawn, 1) if drawn.rank == 0 else drawn  # () has one coordinate
     shape = _domain(drawn).shape
     picture = picture_of_layout(drawn, color=lambda coord, index: colour(_core.crd2idx(coord, shape), index), tile=tile)
     return replace(picture.panels[0], title=f"{title}: {layout}")

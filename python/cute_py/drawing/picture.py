@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from cute_py._files import write_whole
+from cute_py.errors import LayoutError
 
 __all__ = [
     "COLOURS",
@@ -18,6 +19,7 @@ __all__ = [
     "Panel",
     "Picture",
     "Structure",
+    "image_or_none",
     "kept",
     "show",
     "to_html",
@@ -141,8 +143,16 @@ class Drawable:
         """Open the HTML page in a browser."""
         show(self._picture())
 
-    def _repr_html_(self) -> str:
-        return to_image(self._picture())
+    def _repr_html_(self) -> str | None:
+        return image_or_none(self._picture)
+
+
+def image_or_none(draw: Callable[[], Picture]) -> str | None:
+    """Return a picture for a notebook; None, which leaves it to the text, of what has none."""
+    try:
+        return to_image(draw())
+    except LayoutError:
+        return None
 
 
 @dataclass(frozen=True)

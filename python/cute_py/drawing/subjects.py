@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -59,7 +60,7 @@ def picture_of_layout(
 
     Lines separate the parts of nested modes, whose outer coordinates are labels of their own, and the tiles of ``tile``, an extent for each of
     the modes 0 and 1. ``color`` is what a cell is coloured by: ``"index"``, ``"tile"`` (the default where there are tiles), ``"row"``,
-    ``"column"``, ``"mode0"`` or ``"mode1"`` (the outermost coordinate of a nested mode), or a function of the coordinate and the index
+    ``"column"``, ``"mode0"`` or ``"mode1"`` (the outermost coordinate of a nested mode), or a function of the coordinate and of the value there
     that returns an integer, or None for white. ``mark`` is a coordinate with None for open modes: only its slice keeps its colours.
 
     Raises LayoutError for a layout without elements, for banks of a layout whose values are coordinates, for more than 256
@@ -72,9 +73,12 @@ def picture_of_layout(
         raise LayoutError(
             f"picture: {modes} modes; {_MAX_MODES} at most can be drawn; next: coalesce or slice the layout"
         )
+    if layout.rank == 0:  # one element, at the coordinate ()
+        title = str(layout) if title is None else title
+        layout = _core.append(layout, 1)
     place = place or (lambda index: index)
     gives_coordinates = isinstance(place(layout(0)), tuple)
-    if bank is not None and (bank < 1 or gives_coordinates):
+    if bank is not None and (not isinstance(bank, int) or bank < 1 or gives_coordinates):
         raise LayoutError(f"picture: {layout} has no banks of elements of {bank} bits")
     one_row = layout.rank == 1
     extents = tuple(int(_core.size(layout, mode)) for mode in range(layout.rank))
@@ -88,7 +92,7 @@ def picture_of_layout(
 
     def cell(*flat: int) -> Cell:
         position = _core.crd2idx(flat, extents)
-        return painted.cell(flat, position, plain_cell(position))
+        return painted.cell(flat, position, place(layout(position)), plain_cell(position))
 
     def plain_cell(position: int) -> Cell:
         facts = (
@@ -165,23 +169,26 @@ class _Paint:
         self._color = None if color == "index" else color
         self.legend = _COLOURINGS.get(color, "what color= says") if self._color is not None else ""
         if mark is not None:
-            _core.slice_(mark, layout.shape) if isinstance(layout.shape, tuple) else None
-            self._open = _core.crd2idx(_zeros(mark), layout.shape)
+            _check_mark(mark, layout.shape)
 
-    def cell(self, flat: tuple[int, ...], position: int, plain: Cell) -> Cell:
+    def cell(self, flat: tuple[int, ...], position: int, value: Any, plain: Cell) -> Cell:
         """Return a cell in its colour."""
         coordinate = _core.idx2crd(position, self._layout.shape)
         colour = plain.colour
         if self._color is not None and plain.colour is not None:
-            colour = self._colour(flat, coordinate, plain)
+            colour = self._colour(flat, coordinate, value)
         if self._mark is not None and not _matches(self._mark, coordinate, self._layout.shape):
             colour = None
         return replace(plain, colour=colour)
 
-    def _colour(self, flat: tuple[int, ...], coordinate: Any, plain: Cell) -> int | None:
+    def _colour(self, flat: tuple[int, ...], coordinate: Any, value: Any) -> int | None:
         if callable(self._color):
-            value = self._color(coordinate, plain.colour if plain.colour is not None else 0)
-            return None if value is None else int(value)
+            chosen = self._color(coordinate, value)
+            try:
+                return None if chosen is None else operator.index(chosen)
+            except TypeError:
+                where = _core.print_tiler(coordinate)
+                raise LayoutError(f"picture: color gave {chosen!r} at {where}, neither an integer nor None") from None
         if self._color == "tile":
             tiles = [c // t for c, t in zip(flat, self.tile, strict=False) if t]
             return sum(number * step for number, step in zip(tiles, (1, 3), strict=False))
@@ -206,14 +213,26 @@ _COLOURINGS = {
 def _tile_of(tile: Any, layout: Any) -> tuple[int, ...]:
     if tile is None:
         return ()
-    extents = tuple(int(_core.size(t)) for t in _as_tuple(tile))
+    given = _as_tuple(tile)
+    extents = tuple(int(t) if isinstance(t, int) and not isinstance(t, bool) else 0 for t in given)
     if not 1 <= len(extents) <= min(layout.rank, 2) or min(extents) < 1:
         raise LayoutError(f"picture: tile is an extent for mode 0, or for the modes 0 and 1, of {layout}; not {tile!r}")
     return extents
 
 
-def _zeros(coord: Any) -> Any:
-    return tuple(map(_zeros, coord)) if isinstance(coord, (tuple, list)) else 0 if coord is None else coord
+def _check_mark(mark: Any, shape: Any) -> None:
+    """Raise LayoutError for what is no coordinate of the shape, open or not."""
+    if isinstance(mark, (tuple, list)):
+        if not isinstance(shape, tuple) or len(mark) != len(shape):
+            raise LayoutError(f"picture: mark {mark!r} does not fit the shape {_core.print_tiler(shape)}")
+        for m, s in zip(mark, shape, strict=True):
+            _check_mark(m, s)
+    elif mark is not None:
+        is_integer = isinstance(mark, int) and not isinstance(mark, bool)
+        if not is_integer or not 0 <= mark < _core.size(shape):
+            raise LayoutError(
+                f"picture: mark is a coordinate with None for open modes, and {mark!r} is none of {_core.print_tiler(shape)}"
+            )
 
 
 def _matches(mark: Any, coordinate: Any, shape: Any) -> bool:

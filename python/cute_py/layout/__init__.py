@@ -67,6 +67,7 @@ from cute_py._core import (
     parse,
     prepend,
     print_tiler,
+    product,
     product_each,
     product_like,
     raked_product,
@@ -115,6 +116,7 @@ __all__ = [
     "LayoutRight",
     "ScaledBasis",
     "Swizzle",
+    "X",
     "append",
     "blocked_product",
     "ceil_div",
@@ -170,6 +172,7 @@ __all__ = [
     "nullspace",
     "parse",
     "prepend",
+    "product",
     "product_each",
     "product_like",
     "raked_product",
@@ -212,6 +215,7 @@ def make_shape(*elements: Any) -> tuple[Any, ...]:
 
 make_stride = make_coord = make_tile = make_step = make_shape
 group_modes = group
+X = None  # in CuTe's Step<_1,X,_1>: a mode left out
 
 
 def __getattr__(name: str) -> Int:

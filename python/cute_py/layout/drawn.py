@@ -60,8 +60,8 @@ def _drawn(layout: AnyLayout, options: dict[str, Any]) -> picture.Picture:
     return picture_of_layout(layout, **options)
 
 
-def _repr_html_(self: AnyLayout) -> str:
-    return picture.to_image(picture_of_layout(self))
+def _repr_html_(self: AnyLayout) -> str | None:
+    return picture.image_or_none(lambda: picture_of_layout(self))
 
 
 __all__ = ["ComposedLayout", "Layout"]

@@ -12,7 +12,7 @@ __all__ = ["E", "Int", "LayoutLeft", "LayoutRight", "ScaledBasis"]
 class Int(int):
     """A static integer, CuTe's ``Int<8>`` or ``_8``: an int that prints as C++ would show it.
 
-    Sums, differences, products, quotients (``//``) and remainders of two static integers are static, and so is what comes of a static 0
+    Sums, differences, products, quotients (``//``), remainders, shifts and bitwise operations of two static integers are static, and so is what comes of a static 0
     or 1 whatever the other integer is: 0 times it, the remainder by 1. With any other number arithmetic is Python's own.
 
     >>> print(Int(8), Int(8) * Int(4) + Int(1), Int(8) + 1)
@@ -41,6 +41,24 @@ class Int(int):
 
     def __rmod__(self, other: Any) -> Any:
         return _static(int.__rmod__(self, other), abs(self) == 1)
+
+    def __and__(self, other: Any) -> Any:
+        return _static(int.__and__(self, other), type(other) is Int)
+
+    def __or__(self, other: Any) -> Any:
+        return _static(int.__or__(self, other), type(other) is Int)
+
+    def __xor__(self, other: Any) -> Any:
+        return _static(int.__xor__(self, other), type(other) is Int)
+
+    def __lshift__(self, other: Any) -> Any:
+        return _static(int.__lshift__(self, other), type(other) is Int)
+
+    def __rshift__(self, other: Any) -> Any:
+        return _static(int.__rshift__(self, other), type(other) is Int)
+
+    def __invert__(self) -> Int:
+        return Int(int.__invert__(self))
 
     def __neg__(self) -> Int:
         return Int(int.__neg__(self))

@@ -16,6 +16,7 @@ from cute_py.layout.tensor import Tensor
 __all__ = ["print_layout", "print_tensor"]
 
 _MOST = 1 << 16  # elements of a table
+_FLOATS = ("bfloat16", "float8_e4m3fn", "float8_e5m2")  # whose kind is V
 _TALLEST = 4  # modes of a tensor that is printed
 
 
@@ -53,7 +54,7 @@ def _table(layout: Any, at: tuple[int, ...] = ()) -> list[str]:
     rows = int(_core.size(layout, 0)) if layout.rank else 1
     columns = int(_core.size(layout, 1)) if layout.rank > 1 else 1
     cells = [[_text(layout(*((m, n) if layout.rank > 1 else (m,)), *at)) for n in range(columns)] for m in range(rows)]
-    least = len(str(layout.cosize)) if isinstance(layout(0), int) else 1
+    least = len(str(layout.cosize)) if layout.size and isinstance(layout(0), int) else 1
     width = max([least, *(len(cell) for row in cells for cell in row)])
     line = "    " + ("+" + "-" * (width + 2)) * columns + "+"
     lines = ["    " + "".join(f"  {n:{width}} " for n in range(columns)).rstrip()]
@@ -120,7 +121,7 @@ def _format(tensor: Tensor) -> Callable[[Any], str]:
         form = "5d"
     elif tensor.dtype in (np.float32, np.float64):
         form = "10.2e" if bits == 32 else "11.3e"
-    elif kind == "c":
+    elif kind in "cmMUSV" and tensor.dtype.name not in _FLOATS:
         return lambda value: f"  {value}" if value is not None else "  ."
     else:  # float16, and the types of ml_dtypes
         form = "8.2f"

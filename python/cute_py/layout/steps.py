@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -38,8 +39,9 @@ class Steps(str):
         return str(self)
 
 
-def explain_layout(operation: str, *arguments: Any) -> Steps:
-    """Return the steps of an operation on layouts. `cute_py.explain` says more."""
+def explain_layout(what: Any, *arguments: Any) -> Steps:
+    """Return the steps of an operation on layouts, the function or its name. `cute_py.explain` says more."""
+    operation = what if isinstance(what, str) else getattr(what, "__name__", repr(what))
     if operation not in _OPERATIONS:
         import difflib  # only errors need it
 
@@ -51,9 +53,9 @@ def explain_layout(operation: str, *arguments: Any) -> Steps:
     if not least <= len(arguments) <= most:
         wanted = str(least) if least == most else f"{least} or {most}"
         raise OperandError(f"explain: {operation} takes {wanted} arguments, not {len(arguments)}")
-    layout, *rest = (_read(a) for a in arguments)
     if operation in _OF_COORDINATES:
-        return _of_coordinate(operation, layout, *rest)
+        return _of_coordinate(operation, *arguments)
+    layout, *rest = (_read(a) for a in arguments)
     layout = Layout(layout)
     if operation in _BUILT_ON:
         return _built(operation, layout, *rest)
@@ -75,7 +77,7 @@ def _read(value: Any) -> Any:
         value = _core.parse(value) if " o " in value or "<" in value else Layout(value)
     if isinstance(value, ComposedLayout):
         raise LayoutError("explain: a composed layout acts by its inner layout; next: explain that")
-    return value
+    return tuple(_read(v) for v in value) if isinstance(value, (tuple, list)) else value
 
 
 # ---- Numbers, plain: whether they are static does not matter here
@@ -215,7 +217,9 @@ def _composition_step(kind: str, v: dict[str, Any]) -> str:
 
 
 def _complement(layout: Layout, target: Any, steps: list[Step], result: Any) -> list[str]:
-    filtered = next(v["layout"] for kind, v in steps if kind == "filtered")
+    filtered = next((v["layout"] for kind, v in steps if kind == "filtered"), None)
+    if filtered is None:  # refused at once
+        return [f"complement of {layout}"]
     inside = _plain(_core.cosize(filtered) if target is None else _core.shape(target))
     lines = [
         f"complement of {layout} in {inside}",
@@ -375,32 +379,31 @@ def _built(operation: str, layout: Layout, argument: Any) -> Steps:
 
 def _of_coordinate(operation: str, value: Any, shape: Any, stride: Any = None) -> Steps:
     """Explain, digit by digit, what idx2crd and crd2idx compute."""
-    value = _core.parse(value) if isinstance(value, str) else value
+    shape = _read(shape)
     if isinstance(shape, Layout):
         shape, stride = shape.shape, shape.stride if operation == "crd2idx" else stride
-    shape = _core.shape(_core.make_layout(shape))
-    extents = _as_leaves(shape)
+    value, shape = _numbers(operation, value), _core.shape(_core.make_layout(shape))
+    extents = [int(extent) for extent in _as_leaves(shape)]
     steps: list[Step] = []
     if operation == "idx2crd":
-        result = _core.idx2crd(value, shape) if stride is None else _core.idx2crd(value, shape, stride)
-        if stride is not None or isinstance(value, tuple):
-            raise OperandError(
-                "explain: idx2crd takes an index and a shape here; next: explain crd2idx with the strides"
-            )
+        if isinstance(value, tuple):
+            raise OperandError("explain: idx2crd takes one index apart; next: explain it mode by mode")
+        result = _core.idx2crd(value, shape)
         lines = [
-            f"idx2crd {value} in {_plain(shape)}",
-            "Digit by digit, the first mode fastest; the last one takes what is left.",
+            f"idx2crd {_plain(value)} in {_plain(shape)}",
+            "Digit by digit, the first mode fastest; the last one takes what is left. Quotients are rounded towards 0, as in C++.",
             "",
         ]
         left = int(value)
         for number, extent in enumerate(extents):
-            digit = left if number + 1 == len(extents) else left % extent
-            steps.append(("digit", {"of": left, "extent": extent, "digit": digit}))
             last = number + 1 == len(extents)
+            quotient = 0 if last else abs(left) // extent * (-1 if left < 0 else 1)
+            digit = left - quotient * extent if not last else left
+            steps.append(("digit", {"of": left, "extent": extent, "digit": digit}))
             lines.append(
-                f"  {left} is left" if last else f"  {left} % {extent} = {digit}, {left} / {extent} = {left // extent}"
+                f"  {left} is left" if last else f"  {left} % {extent} = {digit}, {left} / {extent} = {quotient}"
             )
-            left = 0 if last else left // extent
+            left = quotient
     else:
         strides = _as_leaves(_core.stride(_core.make_layout(shape)) if stride is None else stride)
         result = _core.crd2idx(value, shape) if stride is None else _core.crd2idx(value, shape, stride)
@@ -414,6 +417,20 @@ def _of_coordinate(operation: str, value: Any, shape: Any, stride: Any = None) -
             steps.append(("term", {"digit": digit, "stride": step}))
         lines.append("  " + " + ".join(f"{digit}*{_plain(step)}" for digit, step in zip(digits, strides, strict=True)))
     return _steps(operation, [*lines, "", f"Result: {_tiler(result)}"], steps, result)
+
+
+def _numbers(operation: str, value: Any) -> Any:
+    """Return an index or a coordinate, plain integers."""
+    if isinstance(value, str):
+        value = _core.shape(value)
+    if isinstance(value, (tuple, list)):
+        return tuple(_numbers(operation, v) for v in value)
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise OperandError(
+            f"explain: {operation} takes integers and tuples of them, not {type(value).__name__}"
+        ) from None
 
 
 def _spread(coord: Any, shape: Any) -> Any:
@@ -445,5 +462,6 @@ _OPERATIONS: dict[str, tuple[int, int]] = {
     "right_inverse": (1, 1),
     "left_inverse": (1, 1),
     **dict.fromkeys(("logical_divide", "logical_product", *_BUILT_ON), (2, 2)),
-    **dict.fromkeys(_OF_COORDINATES, (2, 3)),
+    "idx2crd": (2, 2),
+    "crd2idx": (2, 3),
 }

@@ -38,10 +38,12 @@ __all__ = [
     "make_tensor",
     "make_tensor_like",
     "outer_partition",
+    "recast",
 ]
 
 _ENUMERATED = 1 << 20  # a composed layout up to this size is checked index by index
 _MOST_ELEMENTS = 1 << 28  # are copied or assigned at once
+_MOST_BYTES = 1 << 31  # have tensors that own their memory
 _MOST_INDICES = 1 << 24  # are listed, where the layout is none that NumPy steps through
 _NUMPY_MODES = 64  # the most axes of an array
 
@@ -241,9 +243,7 @@ class Tensor(Drawable):
         if isinstance(value, Tensor):
             copy(value, part)
             return
-        scalar = np.empty((), self._memory.dtype)
-        scalar[...] = value  # one value, or NumPy's own error
-        part._scatter(scalar)
+        part._assign(value)
 
     def _index(self, coord: Coord) -> Any:
         """Return the index, or the coordinate, at a coordinate that is in the shape. Raise if the array has no such element."""
@@ -314,6 +314,21 @@ class Tensor(Drawable):
         else:
             self._memory.line()[self._positions()] = values
 
+    def _assign(self, value: Any) -> None:
+        """Assign one value to all elements, or an array whose axes are the modes'."""
+        assert self._memory is not None
+        extents = tuple(int(s) for s in _core.product_each(self.layout))
+        array = np.asarray(value) if isinstance(value, (list, np.ndarray)) else value
+        axes = np.shape(array) if isinstance(array, np.ndarray) else ()
+        if axes not in ((), extents):
+            raise LayoutError(
+                f"tensor: an array of shape {axes} is assigned to {self.layout}, which has {extents}; next: give one value, or an array "
+                "of that shape"
+            )
+        values = np.empty(axes, self._memory.dtype)
+        values[...] = array  # or NumPy's own error
+        self._scatter(values.reshape(-1, order="F") if axes else values)
+
     def __len__(self) -> int:
         return self.layout.rank
 
@@ -366,6 +381,18 @@ class Tensor(Drawable):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         array = self.numpy(copy=bool(copy))
         return array if dtype is None else array.astype(dtype)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self._view().__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self._view().__dlpack_device__()
+
+    def _view(self) -> np.ndarray[Any, Any]:
+        """Return the elements' own memory as an array, for other libraries and for products."""
+        if not self._memory:
+            raise OperandError("tensor: coordinates and indices are no array; next: tensor.numpy() makes one of them")
+        return self.numpy()
 
     # ---- Algebra
 
@@ -480,23 +507,29 @@ def make_tensor(
 
 
 def _owned_type(value: Any) -> np.dtype[Any] | None:
-    """Return the element type that a dtype or its name is, None of anything else."""
+    """Return the element type that a dtype, its name, or Python's float or int is, None of anything else."""
     if isinstance(value, str):
-        if not value[:1].isalpha() or value[:1] == "S":
-            return None
+        is_type = value[:1].isalpha() and value[:1] != "S"  # and no Swizzle
+    else:
+        is_type = isinstance(value, (np.dtype, type))
+    return _element_type("make_tensor", value) if is_type else None
+
+
+def _element_type(operation: str, value: Any) -> np.dtype[Any]:
+    if isinstance(value, str):
         value = _CUTE_TYPES.get(value, value)
         if value in _ML_TYPES:
             import ml_dtypes  # the types that NumPy does not have
 
             value = getattr(ml_dtypes, value)
-    elif not isinstance(value, np.dtype) and not (isinstance(value, type) and issubclass(value, np.generic)):
-        return None
     try:
         dtype: np.dtype[Any] = np.dtype(value)
-    except TypeError:
+    except (TypeError, SyntaxError, ValueError):
+        dtype = np.dtype(object)
+    if dtype.hasobject or dtype.itemsize == 0:
         raise OperandError(
-            f"make_tensor: {value!r} is no element type; next: a NumPy type such as float32, or CuTe's half_t"
-        ) from None
+            f"{operation}: {value!r} is no element type; next: a NumPy type such as float32, or CuTe's half_t"
+        )
     return dtype
 
 
@@ -510,8 +543,9 @@ _ML_TYPES = ("bfloat16", "float8_e4m3fn", "float8_e5m2")
 
 def _owning(dtype: np.dtype[Any], layout: Layout | ComposedLayout) -> Tensor:
     low, high = _reach(layout) if layout.size else (0, -1)
-    if high - low + 1 > _MOST_ELEMENTS:
-        raise LayoutError(f"make_tensor: {layout} needs {high - low + 1} elements, {_MOST_ELEMENTS} is the most")
+    most = _MOST_BYTES // max(dtype.itemsize, 1)
+    if high - low + 1 > most:
+        raise LayoutError(f"make_tensor: {layout} needs {high - low + 1} elements of {dtype}, {most} is the most")
     # The first element is where index 0 is, also where strides are negative.
     line = np.zeros(max(high, 0) - min(low, 0) + 1, dtype)
     memory = Memory(line, line, "")
@@ -535,27 +569,38 @@ def make_fragment_like(value: Any, dtype: Any = None) -> Any:
     chosen = dtype if dtype is not None else value.dtype
     if chosen is None:
         raise OperandError("make_fragment_like: the tensor has no element type; give dtype=")
-    return make_tensor(
-        np.dtype(chosen) if not isinstance(chosen, str) else chosen, _core.make_fragment_like(value.layout)
-    )
+    return _owning(_element_type("make_fragment_like", chosen), _core.make_fragment_like(value.layout))
 
 
-def make_counting_tensor(layout: Any) -> Tensor:
-    """Return the tensor of a layout's own indices or coordinates: ``make_tensor(layout)``."""
-    return make_tensor(_as_layout(layout))
+def make_counting_tensor(layout: Any, origin: Any = None) -> Tensor:
+    """Return the tensor of a layout's own indices or coordinates, counted from an origin: ``make_tensor(layout)``.
+
+    >>> print(make_counting_tensor("(2,3):(1@0,1@1)", (4, 0)))
+    ArithTuple(4,0) o (2,3):(1@0,1@1)
+    """
+    tensor = make_tensor(_as_layout(layout))
+    return tensor if origin is None else Tensor(tensor.layout, None, _sum(tensor.layout(0), origin))
 
 
 def domain_offset(coord: Coord, value: Any) -> Any:
-    """Return a tensor that begins at a coordinate of another one, through the same layout. Of a layout, itself and the index.
+    """Return a tensor that begins at a coordinate of another one. Of a layout, the layout from there and the index where it begins.
+
+    A swizzled layout takes the coordinate into its own offset, and memory begins where it did.
+
+    The coordinate may lie outside of the shape, before it, too: it says where the tensor begins, not what it has.
 
     >>> domain_offset((1, 2), make_tensor("(4,8):(1,4)"))(0, 0)
     9
     """
-    if isinstance(value, Tensor):
-        _check_coord(coord, value.layout.shape)
-        return Tensor(value.layout, value._memory, _sum(value._base, value.layout(coord)))
-    layout = _as_layout(value)
-    return layout, layout(coord)
+    layout = value.layout if isinstance(value, Tensor) else _as_layout(value)
+    moved: Layout | ComposedLayout = layout
+    if isinstance(layout, ComposedLayout):  # what comes after the offset sees it, and memory stays where it is
+        offset = _sum(layout.offset, _offset_of(coord, layout.inner))
+        moved = _core.make_composed_layout(layout.outer, offset, layout.inner)
+        by: Any = 0
+    else:
+        by = _offset_of(coord, layout)
+    return Tensor(moved, value._memory, _sum(value._base, by)) if isinstance(value, Tensor) else (moved, by)
 
 
 def inner_partition(tensor: Any, tiler: Any, coord: Coord) -> Any:
@@ -591,8 +636,29 @@ def make_tensor_like(tensor: Tensor, dtype: Any = None) -> Tensor:
     chosen = dtype if dtype is not None else tensor.dtype
     if chosen is None:
         raise OperandError("make_tensor_like: the tensor has no element type; give dtype=")
-    like = _core.make_layout_like(layout)
-    return make_tensor(np.zeros(like.cosize, chosen), like)
+    return _owning(_element_type("make_tensor_like", chosen), _core.make_layout_like(layout))
+
+
+def recast(tensor: Tensor, dtype: Any) -> Tensor:
+    """Return the same memory as elements of another type, which may be of another size: CuTe's ``recast<T>(tensor)``.
+
+    The layout is `recast_layout`'s. Raises LayoutError where a stride, or the first element, is no multiple of a wider element.
+
+    >>> print(recast(make_tensor("float16", "(8,4):(1,8)"), "uint32").layout)
+    (4,4):(1,4)
+    """
+    memory = _tensor("recast", tensor)._memory
+    if memory is None:
+        raise OperandError("recast: coordinates and indices have no bits")
+    new = _element_type("recast", dtype)
+    old_bits, new_bits = 8 * memory.dtype.itemsize, 8 * new.itemsize
+    layout = _core.recast_layout(tensor.layout, old_bits, new_bits)
+    first = (tensor._base - memory.low) * old_bits
+    if first % new_bits:
+        raise LayoutError(f"recast: the first element is {first} bits from the array's, no multiple of {new_bits}")
+    line = memory.line()
+    whole = line.size * old_bits // new_bits * new_bits // old_bits  # a rest of the array makes no element
+    return Tensor(layout, Memory(line[:whole].view(new), memory.source, memory.space), first // new_bits)
 
 
 def local_tile(tensor: Any, tiler: Any, coord: Coord, proj: Any = None) -> Any:
@@ -608,9 +674,15 @@ def local_tile(tensor: Any, tiler: Any, coord: Coord, proj: Any = None) -> Any:
         return (part.layout, part.offset) if isinstance(part, Tensor) else part
     tiled = _core.zipped_divide(_tensor("local_tile", tensor), tiler)
     inner = (None,) * _core.rank(tiled, 0) if _core.rank(tiled, 0) > 1 else None
+    tiles = _core.shape(tiled, 1)
     if isinstance(coord, (tuple, list)):
         coord = (*coord, *(None,) * (_core.rank(tiled, 1) - len(coord)))
-    return tiled[inner, coord]
+    try:
+        return tiled[inner, coord]
+    except LayoutError:
+        raise LayoutError(
+            f"local_tile: there is no tile {_core.print_tiler(coord)} of {_core.print_tiler(tiles)} tiles"
+        ) from None
 
 
 def local_partition(tensor: Any, tile: Any, index: int, proj: Any = None) -> Any:
@@ -681,6 +753,8 @@ def _tensor(operation: str, value: Any) -> Tensor:
 
 
 def _as_numpy(array: Any) -> np.ndarray[Any, Any]:
+    if isinstance(array, np.ma.MaskedArray):
+        raise OperandError("make_tensor: a masked array's mask would be lost; next: x.filled(value) or x.data")
     if isinstance(array, np.ndarray):
         return array
     if not hasattr(array, "__dlpack__"):
@@ -746,6 +820,12 @@ def _is_compactable(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
 
 def _as_tuple(value: Any) -> tuple[Any, ...]:
     return value if isinstance(value, tuple) else (value,)
+
+
+def _offset_of(coord: Coord, layout: Any) -> Any:
+    if isinstance(coord, np.ndarray) or _is_open(_closed(coord)):
+        raise LayoutError(f"domain_offset: {coord!r} leaves modes open; next: give an integer for each")
+    return layout(coord)
 
 
 def _closed(coord: Coord) -> Coord:

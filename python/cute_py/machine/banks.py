@@ -31,6 +31,8 @@ __all__ = ["BankConflicts", "BankMap", "SwizzleChoice", "bank_conflicts", "bank_
 BANKS = 32
 WORD = 4  # bytes
 WARP = 32
+_MOST = 1 << 22  # (thread, value) are looked at one by one
+_FARTHEST = 1 << 48  # elements
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,8 @@ def bank_conflicts(smem: Any, tv: Any, dtype: Any, *, vector: int = 1, is_write:
     if partition.rank != 2:
         raise LayoutError(f"bank_conflicts: tv {partition} has rank {partition.rank}; it maps (thread, value)")
     values = int(_core.size(partition, 1))
-    if vector < 1 or values % vector:
+    _at_least_one("bank_conflicts", "vector", vector)
+    if values % vector:
         raise LayoutError(f"bank_conflicts: {values} values do not divide into vectors of {vector}")
     if element.bits * vector % 8:
         raise LayoutError(f"bank_conflicts: {vector} elements of {element.bits} bits are no whole bytes")
@@ -166,6 +169,9 @@ class BankMap:
     def __str__(self) -> str:
         lines = [f"{len(self.groups)} groups, at most {self.depth} words of a bank"]
         for number, (threads, words) in enumerate(zip(self.groups, self.words, strict=True)):
+            if not words:
+                lines.append(f"  group {number}: nothing")
+                continue
             worst = max(words, key=lambda bank: words[bank])
             who = ", ".join(f"T{t}V{v}" for t, v in threads[worst][:8]) + (", ..." if len(threads[worst]) > 8 else "")
             lines.append(f"  group {number}: {len(words)} banks; bank {worst} has {words[worst]} words, of {who}")
@@ -189,8 +195,7 @@ def bank_map(smem: Any, tv: Any, dtype: Any, *, banks: int = BANKS, word: int = 
     32
     """
     for name, number in (("banks", banks), ("word", word), ("group", group)):
-        if not isinstance(number, int) or number < 1:
-            raise OperandError(f"bank_map: {name} must be 1 or more, not {number!r}")
+        _at_least_one("bank_map", name, number)
     bits = value_type(dtype).bits
     layout = _layout(smem, "bank_map", "smem")
     partition = _layout(tv, "bank_map", "tv")
@@ -215,14 +220,23 @@ def bank_map(smem: Any, tv: Any, dtype: Any, *, banks: int = BANKS, word: int = 
 
 def _table(operation: str, layout: Any, partition: Layout) -> npt.NDArray[np.int64]:
     """Return the element of shared memory of every (value, thread)."""
-    coords = _core.layout_values(partition, partition.size)
-    if any(not isinstance(c, int) or not 0 <= c < layout.size for c in coords):
+    if partition.size > _MOST:
+        raise LayoutError(
+            f"{operation}: {partition} has {partition.size} threads' values, {_MOST} are looked at; next: a slice of it"
+        )
+    coords = partition(np.arange(partition.size))
+    outside = isinstance(coords, tuple) or bool(np.any((coords < 0) | (coords >= layout.size)))
+    if outside:
         raise LayoutError(
             f"{operation}: the threads of {partition} go to coordinates that the tile {layout} does not have"
         )
-    elements = np.array(_core.layout_values(layout, layout.size))
-    table: npt.NDArray[np.int64] = elements[np.array(coords)]
-    return table.reshape(int(_core.size(partition, 1)), int(_core.size(partition, 0)))
+    elements = layout(coords)
+    if isinstance(elements, tuple):
+        raise LayoutError(f"{operation}: the tile {layout} gives coordinates, not elements")
+    if elements.size and not 0 <= int(elements.min()) <= int(elements.max()) < _FARTHEST:
+        raise LayoutError(f"{operation}: the tile {layout} goes beyond what shared memory could hold")
+    table: npt.NDArray[np.int64] = elements.reshape(int(_core.size(partition, 1)), int(_core.size(partition, 0)))
+    return table
 
 
 def _cost(table: npt.NDArray[np.int64], bits: int, vector: int, is_write: bool) -> BankConflicts:
@@ -301,7 +315,8 @@ def best_swizzle(
         if partition.rank != 2:
             raise LayoutError(f"best_swizzle: {name} {partition} has rank {partition.rank}; it maps (thread, value)")
         values = int(_core.size(partition, 1))
-        if vector < 1 or values % vector:
+        _at_least_one("best_swizzle", name.replace("tv", "vector"), vector)
+        if values % vector:
             raise LayoutError(f"best_swizzle: {values} values of {name} do not divide into vectors of {vector}")
         tables.append((_table("best_swizzle", layout, partition), vector))
     index_bits = max(int(layout.cosize) - 1, 1).bit_length()
@@ -335,3 +350,8 @@ def _layout(value: Any, operation: str, name: str) -> Any:
     if isinstance(value, str):
         return _core.parse(value) if " o " in value else _core.make_layout(value)
     raise LayoutError(f"{operation}: {name} must be a Layout, not {type(value).__name__}")
+
+
+def _at_least_one(operation: str, name: str, value: Any) -> None:
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
+        raise OperandError(f"{operation}: {name} must be an integer, 1 or more, not {value!r}")
