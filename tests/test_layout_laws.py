@@ -1470,7 +1470,7 @@ def test_brackets_go_down_the_nesting_or_slice() -> None:
     assert layout[:, 1] == layout(None, 1)
     assert layout[3, None] == layout(3, None)
     assert layout[(0, None), 2] == layout((0, None), 2)
-    for wrong in ((0, 2), (0, 0, 0), (slice(0, 1), 1)):
+    for wrong in ((0, 2), (0, 0, 1), (slice(0, 1), 1)):
         with pytest.raises(LayoutError, match=r"^(layout\[|get: there is no mode)"):
             layout[wrong]
 
