@@ -463,13 +463,13 @@ Layout complement(Layout const& layout, IntTuple const& cotarget, Record* record
   require_elements("complement", layout);
   refuse_basis("complement", layout);
   auto const note = [&](char const* kind, std::initializer_list<std::pair<char const*, Tiler>> values) {
-    if (record != nullptr) record->push_back({kind, values});
+    record->push_back({kind, values});
   };
   FlatLayout const filtered = filtered_modes(layout);
-  note("filtered", {{"layout", Tiler::of(from_modes(filtered))}});
+  if (record != nullptr) note("filtered", {{"layout", Tiler::of(from_modes(filtered))}});
   if (filtered.stride.size() == 1 && filtered.stride[0].value == 0) {
     Layout result(coalesced_shape(cotarget));
-    note("nothing", {{"result", Tiler::of(result)}});
+    if (record != nullptr) note("nothing", {{"result", Tiler::of(result)}});
     return result;
   }
 
@@ -484,13 +484,13 @@ Layout complement(Layout const& layout, IntTuple const& cotarget, Record* record
     Integer const& s = filtered.shape[i];
     Integer const& d = filtered.stride[i];
     if (d.value < 0) {
-      note("negative", {{"mode", one_mode(s, d)}});
+      if (record != nullptr) note("negative", {{"mode", one_mode(s, d)}});
       throw LayoutError("complement: the stride " + to_string(d) + " of " + to_string(layout) +
                         " is negative: its indices go below 0");
     }
     Integer const gap = d / reached;
     if (gap.value == 0) {
-      note("interleave", {{"mode", one_mode(s, d)}, {"reached", Tiler::of(reached)}});
+      if (record != nullptr) note("interleave", {{"mode", one_mode(s, d)}, {"reached", Tiler::of(reached)}});
       std::string const where = gaps.shape.empty() ? "" : " inside the span " + to_string(reached) + " of those below";
       throw LayoutError("complement: the modes of " + to_string(layout) + " interleave: the mode " + to_string(s) +
                         ":" + to_string(d) + " starts" + where + describe_collision(from_modes(filtered)));
@@ -498,18 +498,20 @@ Layout complement(Layout const& layout, IntTuple const& cotarget, Record* record
     gaps.shape.push_back(gap);
     gaps.stride.push_back(reached);
     reached = d * s;
-    note("gap",
-         {{"mode", one_mode(s, d)}, {"result", one_mode(gap, gaps.stride.back())}, {"reached", Tiler::of(reached)}});
+    if (record != nullptr)
+      note("gap",
+           {{"mode", one_mode(s, d)}, {"result", one_mode(gap, gaps.stride.back())}, {"reached", Tiler::of(reached)}});
   }
   IntTuple const rest = coalesced_shape(ceil_div(cotarget, IntTuple(reached)));
-  note("above", {{"target", Tiler::of(cotarget)}, {"reached", Tiler::of(reached)}, {"rest", Tiler::of(rest)}});
+  if (record != nullptr)
+    note("above", {{"target", Tiler::of(cotarget)}, {"reached", Tiler::of(reached)}, {"rest", Tiler::of(rest)}});
   auto const rest_extents = leaves(rest);
   for (std::size_t i = 0; i < rest_extents.size(); ++i) {
     gaps.shape.push_back(rest_extents[i]);
     gaps.stride.push_back(rest_extents[i].is(1) ? fixed(0) : reached);
     if (i + 1 < rest_extents.size()) reached = reached * rest_extents[i];
   }
-  note("gaps", {{"layout", Tiler::of(from_modes(gaps))}});
+  if (record != nullptr) note("gaps", {{"layout", Tiler::of(from_modes(gaps))}});
   return from_modes(merged(std::move(gaps), false));
 }
 
@@ -523,22 +525,24 @@ Layout right_inverse(Layout const& layout, Record* record) {
   refuse_basis("right_inverse", layout);
   FlatLayout const f = merged(flat(layout), false);
   auto const note = [&](char const* kind, std::initializer_list<std::pair<char const*, Tiler>> values) {
-    if (record != nullptr) record->push_back({kind, values});
+    record->push_back({kind, values});
   };
-  note("coalesced", {{"layout", Tiler::of(from_modes(f))}});
+  if (record != nullptr) note("coalesced", {{"layout", Tiler::of(from_modes(f))}});
   std::vector<Integer> const below = prefix_product(f.shape);
   std::vector<Integer> shape{fixed(1)};
   std::vector<Integer> stride{fixed(0)};
   Integer reached = fixed(1);
   for (std::size_t const i : sorted_by_stride(f.stride)) {
-    Tiler const mode = one_mode(f.shape[i], f.stride[i]);
+    Tiler const mode = record != nullptr ? one_mode(f.shape[i], f.stride[i]) : Tiler{};
     if (f.stride[i].value != reached.value) {
-      note("skip", {{"mode", mode}, {"reached", Tiler::of(reached)}});
+      if (record != nullptr) note("skip", {{"mode", mode}, {"reached", Tiler::of(reached)}});
       continue;
     }
     shape.push_back(f.shape[i]);
     stride.push_back(below[i]);
-    note("take", {{"mode", mode}, {"reached", Tiler::of(reached)}, {"result", one_mode(shape.back(), stride.back())}});
+    if (record != nullptr)
+      note("take",
+           {{"mode", mode}, {"reached", Tiler::of(reached)}, {"result", one_mode(shape.back(), stride.back())}});
     reached = f.shape[i] * f.stride[i];
   }
   return from_modes(merged({std::move(shape), std::move(stride)}, false));
@@ -549,9 +553,9 @@ Layout left_inverse(Layout const& layout, Record* record) {
   refuse_basis("left_inverse", layout);
   FlatLayout const f = merged(flat(layout), false);
   auto const note = [&](char const* kind, std::initializer_list<std::pair<char const*, Tiler>> values) {
-    if (record != nullptr) record->push_back({kind, values});
+    record->push_back({kind, values});
   };
-  note("coalesced", {{"layout", Tiler::of(from_modes(f))}});
+  if (record != nullptr) note("coalesced", {{"layout", Tiler::of(from_modes(f))}});
   std::vector<Integer> const below = prefix_product(f.shape);
   std::vector<Integer> shape;
   std::vector<Integer> stride{fixed(0)};
@@ -569,15 +573,16 @@ Layout left_inverse(Layout const& layout, Record* record) {
     if (d.value < span) proven = false;
     span = multiply(f.shape[i].value, d.value);
     shape.push_back(d / reached);
-    note("below", {{"mode", one_mode(f.shape[i], d)},
-                   {"reached", Tiler::of(reached)},
-                   {"result", one_mode(shape.back(), stride.back())},
-                   {"next", Tiler::of(below[i])}});
+    if (record != nullptr)
+      note("below", {{"mode", one_mode(f.shape[i], d)},
+                     {"reached", Tiler::of(reached)},
+                     {"result", one_mode(shape.back(), stride.back())},
+                     {"next", Tiler::of(below[i])}});
     stride.push_back(below[i]);
     reached = reached * shape.back();
   }
   shape.push_back(f.shape[order.back()]);
-  note("last", {{"result", one_mode(shape.back(), stride.back())}});
+  if (record != nullptr) note("last", {{"result", one_mode(shape.back(), stride.back())}});
   Layout const result = from_modes(merged({std::move(shape), std::move(stride)}, false));
   if (!proven) {
     check_law("left_inverse", layout, [&](std::int64_t i) {

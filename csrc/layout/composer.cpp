@@ -81,7 +81,7 @@ Layout Composer::result() {
     }
   }
   if (!proven_) {
-    note("check", {{"size", Tiler::of(b_.size())}});
+    if (record_ != nullptr) note("check", {{"size", Tiler::of(b_.size())}});
     check(result);
   }
   return result;
@@ -103,15 +103,16 @@ std::vector<std::int64_t>& Composer::reach_of(Basis const& path, std::size_t dig
 }
 
 void Composer::note(char const* kind, std::initializer_list<std::pair<char const*, Tiler>> values) const {
-  if (record_ != nullptr) record_->push_back({kind, values});
+  record_->push_back({kind, values});
 }
 
 Layout Composer::compose_mode(Integer const& shape, Integer const& stride) {
   IntTuple const& lhs_shape = at_path(stride.basis, lhs_.shape());
   IntTuple const& lhs_stride = at_path(stride.basis, lhs_.stride());
-  note("mode", {{"mode", one_mode(shape, stride)}, {"digits", Tiler::of(Layout::trusted(lhs_shape, lhs_stride))}});
+  if (record_ != nullptr)
+    note("mode", {{"mode", one_mode(shape, stride)}, {"digits", Tiler::of(Layout::trusted(lhs_shape, lhs_stride))}});
   Layout const result = compose_digits(lhs_shape, lhs_stride, shape, stride);
-  note("together", {{"result", Tiler::of(result)}});
+  if (record_ != nullptr) note("together", {{"result", Tiler::of(result)}});
   return result;
 }
 
@@ -119,12 +120,13 @@ Layout Composer::compose_digits(IntTuple const& lhs_shape, IntTuple const& lhs_s
                                 Integer const& stride) {
   Integer const step{stride.value, {}, stride.is_static};
   if (step.value == 0) {
-    note("stay", {{"result", one_mode(shape, step)}});
+    if (record_ != nullptr) note("stay", {{"result", one_mode(shape, step)}});
     return Layout::trusted(IntTuple(shape), IntTuple(step));
   }
   if (!lhs_shape.is_tuple()) {
     Layout const result = Layout::trusted(IntTuple(shape), IntTuple(step * lhs_stride.leaf()));
-    note("scale", {{"step", Tiler::of(step)}, {"by", Tiler::of(lhs_stride.leaf())}, {"result", Tiler::of(result)}});
+    if (record_ != nullptr)
+      note("scale", {{"step", Tiler::of(step)}, {"by", Tiler::of(lhs_stride.leaf())}, {"result", Tiler::of(result)}});
     return result;
   }
 
@@ -143,22 +145,24 @@ Layout Composer::compose_digits(IntTuple const& lhs_shape, IntTuple const& lhs_s
     Tiler const digit = record_ == nullptr ? Tiler{} : one_mode(extent, lhs_stride[i].leaf());
     Integer const magnitude = abs(rest_stride);
     if (!rest_shape.is(1) && magnitude.value >= extent.value && magnitude.value % extent.value != 0) {
-      note("no multiple", {{"digit", digit}, {"step", Tiler::of(magnitude)}});
+      if (record_ != nullptr) note("no multiple", {{"digit", digit}, {"step", Tiler::of(magnitude)}});
       refuse("the stride " + to_string(magnitude) + " is no multiple of A's extent " + to_string(extent), shape,
              stride);
     }
     Integer const next_shape = ceil_div(extent, magnitude);
     Integer const next_stride = ceil_div(magnitude, extent) * sign(rest_stride);
     if (next_shape.is(1) && !rest_shape.is(1)) {
-      note("over", {{"digit", digit}, {"step", Tiler::of(rest_stride)}, {"left", Tiler::of(next_stride)}});
+      if (record_ != nullptr)
+        note("over", {{"digit", digit}, {"step", Tiler::of(rest_stride)}, {"left", Tiler::of(next_stride)}});
     }
     if (!next_shape.is(1) && !rest_shape.is(1)) {
       Integer const piece = min(next_shape, rest_shape);
       if (rest_shape.value % piece.value != 0) {
-        note("no fit", {{"digit", digit},
-                        {"step", Tiler::of(rest_stride)},
-                        {"of", Tiler::of(rest_shape)},
-                        {"fit", Tiler::of(piece)}});
+        if (record_ != nullptr)
+          note("no fit", {{"digit", digit},
+                          {"step", Tiler::of(rest_stride)},
+                          {"of", Tiler::of(rest_shape)},
+                          {"fit", Tiler::of(piece)}});
         refuse("the extent " + to_string(rest_shape) + " is no multiple of the " + to_string(piece) +
                    " steps that fit A's extent " + to_string(extent),
                shape, stride);
@@ -167,10 +171,11 @@ Layout Composer::compose_digits(IntTuple const& lhs_shape, IntTuple const& lhs_s
       reach[i] = add(reach[i], multiply(piece.value - 1, magnitude.value));
       shapes.emplace_back(piece);
       strides.emplace_back(rest_stride * lhs_stride[i].leaf());
-      note("take", {{"digit", digit},
-                    {"of", Tiler::of(rest_shape)},
-                    {"step", Tiler::of(rest_stride)},
-                    {"result", one_mode(piece, strides.back().leaf())}});
+      if (record_ != nullptr)
+        note("take", {{"digit", digit},
+                      {"of", Tiler::of(rest_shape)},
+                      {"step", Tiler::of(rest_stride)},
+                      {"result", one_mode(piece, strides.back().leaf())}});
       rest_shape = rest_shape / piece;
     }
     rest_stride = next_stride;
@@ -178,9 +183,10 @@ Layout Composer::compose_digits(IntTuple const& lhs_shape, IntTuple const& lhs_s
 
   Integer const last = rest_stride * lhs_stride[rank - 1].leaf();
   if (shapes.empty() || !rest_shape.is(1)) {
-    note("last", {{"by", Tiler::of(lhs_stride[rank - 1].leaf())},
-                  {"step", Tiler::of(rest_stride)},
-                  {"result", one_mode(rest_shape, last)}});
+    if (record_ != nullptr)
+      note("last", {{"by", Tiler::of(lhs_stride[rank - 1].leaf())},
+                    {"step", Tiler::of(rest_stride)},
+                    {"result", one_mode(rest_shape, last)}});
   }
   if (shapes.empty()) return Layout::trusted(IntTuple(rest_shape), IntTuple(last));
   if (!rest_shape.is(1)) {
