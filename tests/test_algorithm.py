@@ -153,6 +153,13 @@ def test_factors_keep_their_types() -> None:
     assert both.numpy().tolist() == [2j, 2j]
 
 
+@pytest.mark.parametrize(("m", "n", "k"), [(0, 3, 2), (2, 0, 3), (2, 3, 0)])
+def test_nothing_to_multiply(m: int, n: int, k: int) -> None:
+    sums = make_tensor(np.ones((m, n)))
+    gemm(make_tensor(np.ones((m, k))), make_tensor(np.ones((n, k))), sums)
+    assert (sums.numpy() == 1 + k).all()
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_zeros_and_infinities(dtype: Any) -> None:
     def one(a: float, b: float, c: float) -> Any:

@@ -909,6 +909,8 @@ def test_recast_sees_the_same_bits() -> None:
     assert (recast(backwards, "int16").numpy() == array[:, ::-1][:, :4]).all()
     with pytest.raises(LayoutError, match="the first element is 16 bits from the array's, no multiple of 32"):
         recast(domain_offset((0, 1), tensor), "uint32")
+    with pytest.raises(LayoutError, match="recast: of 16 and 24 bits none is a multiple"):
+        recast(tensor, "V3")
     with pytest.raises(OperandError, match="recast: coordinates"):
         recast(make_tensor("4"), "float")
     with pytest.raises(OperandError, match=r"^recast: .* is no element type"):
@@ -947,6 +949,10 @@ def test_a_counting_tensor_has_an_origin() -> None:
     assert make_counting_tensor("(2,3):(3,1)", 10).numpy().tolist() == [[10, 11, 12], [13, 14, 15]]
     assert make_counting_tensor("(2,3):(1@0,1@1)", (4, 1))(1, 2) == (5, 3)
     assert make_counting_tensor("4").offset == 0
+    assert make_counting_tensor("Sw<1,0,1> o 2 o 4:1", 3)(0) == 3 + ComposedLayout("Sw<1,0,1> o 2 o 4:1")(0)
+    for layout, origin in (("4:1", (1, 2)), ("(2,2):(1@0,1@1)", 3), ("4:1", "x"), ("4:1", 1.5)):
+        with pytest.raises(LayoutError, match=r"^make_counting_tensor: .* cannot be the origin of"):
+            make_counting_tensor(layout, origin)
 
 
 def test_other_libraries_see_a_tensors_memory() -> None:

@@ -281,7 +281,7 @@ def _common_type(operation: str, out: Tensor, *values: Any) -> np.dtype[Any]:
     types = [out.dtype]
     for value in values:
         if isinstance(value, Tensor):
-            if value._gives_coordinates:
+            if value.dtype is None and value._gives_coordinates:
                 raise OperandError(f"{operation}: {value.layout} holds coordinates, which cannot be multiplied")
             types.append(value.dtype if value.dtype is not None else np.dtype(np.int64))
         elif isinstance(value, (float, complex)) and out.dtype.kind in "biu":

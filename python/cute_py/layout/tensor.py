@@ -143,6 +143,8 @@ class Tensor(Drawable):
     A tensor may reach beyond its array, as the last tiles of a ragged matrix do. Reading or writing an element that the array
     does not have raises LayoutError, and so does making an array of such a tensor; `elem_less` on coordinates tells beforehand.
 
+    Other libraries see a tensor's memory through DLPack and ``__array__``, and products take it, where each mode has one stride.
+
     ``copy.copy`` shares the memory. ``copy.deepcopy`` and pickle copy it, once for all tensors over it that are copied together;
     the copy does not share it with a copy of the array.
     """
@@ -579,7 +581,15 @@ def make_counting_tensor(layout: Any, origin: Any = None) -> Tensor:
     ArithTuple(4,0) o (2,3):(1@0,1@1)
     """
     tensor = make_tensor(_as_layout(layout))
-    return tensor if origin is None else Tensor(tensor.layout, None, _sum(tensor.layout(0), origin))
+    if origin is None:
+        return tensor
+    gives_coordinates = tensor.size > 0 and tensor._gives_coordinates
+    if not isinstance(origin, (int, np.integer, tuple)) or isinstance(origin, tuple) != gives_coordinates:
+        kind = "coordinates" if gives_coordinates else "indices"
+        raise LayoutError(
+            f"make_counting_tensor: {tensor.layout} gives {kind}, which {origin!r} cannot be the origin of"
+        )
+    return Tensor(tensor.layout, None, origin)
 
 
 def domain_offset(coord: Coord, value: Any) -> Any:
@@ -652,6 +662,8 @@ def recast(tensor: Tensor, dtype: Any) -> Tensor:
         raise OperandError("recast: coordinates and indices have no bits")
     new = _element_type("recast", dtype)
     old_bits, new_bits = 8 * memory.dtype.itemsize, 8 * new.itemsize
+    if old_bits % new_bits and new_bits % old_bits:
+        raise LayoutError(f"recast: of {old_bits} and {new_bits} bits none is a multiple of the other")
     layout = _core.recast_layout(tensor.layout, old_bits, new_bits)
     first = (tensor._base - memory.low) * old_bits
     if first % new_bits:
@@ -844,7 +856,9 @@ def _sum(a: Any, b: Any) -> Any:
         longest = max(len(a), len(b))
         return tuple(_sum(a[i] if i < len(a) else 0, b[i] if i < len(b) else 0) for i in range(longest))
     if isinstance(a, tuple) or isinstance(b, tuple):
-        return a if b == 0 else b if a == 0 else _sum(a, b)
+        if a == 0 or b == 0:
+            return a if b == 0 else b
+        raise LayoutError(f"tensor: {a!r} and {b!r}, a coordinate and an index, cannot be added")
     return a + b
 
 
