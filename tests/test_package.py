@@ -35,14 +35,15 @@ def test_licences_travel_with_the_package() -> None:
 
 
 def test_the_package_is_typed_and_its_stubs_are_true(tmp_path: Path) -> None:
-    package = Path(_core.__file__).parent
+    package = Path(cute_py.__file__).parent
     assert (package / "py.typed").exists()
+    assert (package / "_core.pyi").read_text() == (ROOT / "python" / "cute_py" / "_core.pyi").read_text()
     allowed = tmp_path / "allowed"
     classes = ["Buffer", "ComposedLayout", "Layout", "ScaledBasis", "Swizzle"]
     allowed.write_text("".join(f"cute_py._core.{c}\n" for c in classes))  # pybind11's metaclass has no name in a stub
     check = subprocess.run(
         [sys.executable, "-m", "mypy.stubtest", f"--allowlist={allowed}", "cute_py._core"],
-        capture_output=True, text=True, cwd=tmp_path,
+        capture_output=True, text=True, cwd=tmp_path, env={**os.environ, "MYPYPATH": str(ROOT / "python")},
     )  # fmt: skip
     assert check.returncode == 0, check.stdout + check.stderr
 
