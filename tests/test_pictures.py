@@ -574,7 +574,8 @@ class Page(HTMLParser):
 
 def in_browser(picture: Picture, script: str, folder: Path) -> Page:
     page = folder / "page.html"
-    find = 'const find = text => cells.find(cell => cell.querySelector("title").textContent.includes(text));'
+    find = 'const cells = [...document.querySelectorAll("g[data-columns] > g")];'
+    find += 'const find = text => cells.find(cell => cell.querySelector("title").textContent.includes(text));'
     page.write_text(to_html(picture).replace("</body>", f"<script>{find}{script}</script></body>"), encoding="utf-8")
     run = subprocess.run(
         [tool("chromium"), "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}",

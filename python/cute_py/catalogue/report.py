@@ -1,4 +1,4 @@
-"""One HTML page about a kernel: tiles, shared memory, copies, MMA, who owns what, banks."""
+"""One HTML page about a kernel: tiles, shared memory, copies, MMA, who owns what, banks. Its pictures are linked with one another."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from cute_py import _core
 from cute_py._core import Layout
 from cute_py.catalogue.trace import audit
-from cute_py.drawing.picture import Picture, to_html_fragment
+from cute_py.drawing.picture import LINK_ALL, Picture, linking_script, linking_style, to_facts, to_html_fragment
 from cute_py.drawing.subjects import picture_of_banks, picture_of_layout, picture_of_tv
 from cute_py.errors import OperandError
 from cute_py.layout.tensor import local_tile, make_tensor
@@ -21,8 +21,16 @@ if TYPE_CHECKING:
 
 __all__ = ["kernel_report"]
 
+Part = str | Picture  # HTML, or what becomes HTML
+
 _STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 110ch; margin: 2rem auto; padding: 0 1rem; color: #1a1a1a; }
+body { display: grid; grid-template-columns: minmax(0, 1fr) 17em; gap: 2rem; font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto;
+  padding: 0 1rem; max-width: 150ch; color: #1a1a1a; background: #fff; }
+aside { position: sticky; top: 1rem; align-self: start; max-height: calc(100vh - 2rem); overflow: auto; font-size: 14px; }
+@media (max-width: 60em) {
+  body { display: block; padding-bottom: 14em; }
+  aside { position: fixed; inset: auto 0 0 0; height: 12em; padding: 1em; border-top: 1px solid #999; background: #fff; }
+}
 h1 { font-size: 1.5rem; } h2 { font-size: 1.2rem; margin-top: 2.5rem; border-bottom: 1px solid #999; }
 table { border-collapse: collapse; } td, th { border: 1px solid #bbb; padding: .2rem .6rem; text-align: left; }
 pre { background: #f3f3f3; padding: .6rem; overflow-x: auto; } nav a { margin-right: 1rem; }
@@ -32,28 +40,35 @@ pre { background: #f3f3f3; padding: .6rem; overflow-x: auto; } nav a { margin-ri
 def kernel_report(kernel: Kernel) -> str:
     """Return the page."""
     sections = list(_sections(kernel))
+    pictures = [part for _, parts in sections for part in parts if isinstance(part, Picture)]
     links = "".join(f'<a href="#{_anchor(title)}">{escape(title)}</a>' for title, _ in sections)
     body = "".join(
-        f'<section><h2 id="{_anchor(title)}">{escape(title)}</h2>{html}</section>' for title, html in sections
+        f'<section><h2 id="{_anchor(title)}">{escape(title)}</h2>{"".join(map(_html, parts))}</section>'
+        for title, parts in sections
     )
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f"<title>{escape(kernel.name)}</title><style>{_STYLE}</style></head>"
-        f"<body><h1>{escape(kernel.name)}</h1><nav>{links}</nav>{body}</body></html>\n"
+        f"<title>{escape(kernel.name)}</title><style>{_STYLE}{linking_style()}</style></head>"
+        f"<body><main><h1>{escape(kernel.name)}</h1><nav>{links}</nav>{body}</main><aside>{to_facts(pictures)}</aside>"
+        f"<script>{linking_script()}{LINK_ALL}</script></body></html>\n"
     )
+
+
+def _html(part: Part) -> str:
+    return to_html_fragment(part) if isinstance(part, Picture) else part
 
 
 def _anchor(title: str) -> str:
     return title.lower().replace(" ", "-")
 
 
-def _sections(kernel: Kernel) -> Iterator[tuple[str, str]]:
-    yield "Facts", _facts(kernel)
-    yield "Tiles", _tiles(kernel)
+def _sections(kernel: Kernel) -> Iterator[tuple[str, list[Part]]]:
+    yield "Facts", [_facts(kernel)]
+    yield "Tiles", [_tiles(kernel)]
     yield "Shared memory", _shared_memory(kernel)
     yield "Copies", _copies(kernel)
     yield "Math", _math(kernel)
-    yield "Owners of C", _owners(kernel)
+    yield "Owners of C", [_owners(kernel)]
     yield "Banks", _banks(kernel)
 
 
@@ -112,8 +127,8 @@ def _copies_are_fixed(kernel: Kernel) -> bool:
     return kernel.modes_m == 1 and kernel.most_m is None and not kernel.copies_boxes
 
 
-def _shared_memory(kernel: Kernel) -> str:
-    parts = []
+def _shared_memory(kernel: Kernel) -> list[Part]:
+    parts: list[Part] = []
     for operand, layout, element in (
         ("A", kernel.config.smem_layout_a, kernel.config.type_a),
         ("B", kernel.config.smem_layout_b, kernel.config.type_b),
@@ -124,21 +139,21 @@ def _shared_memory(kernel: Kernel) -> str:
         stage = layout if layout.rank == 2 else _core.slice_((None, None, 0), layout)
         parts.append(_pre(f"{operand}: {layout}"))
         title = f"Shared memory of {operand}, one stage"
-        parts.append(to_html_fragment(picture_of_layout(stage, title=title, bank=element.bits)))
-    return "".join(parts)
+        parts.append(picture_of_layout(stage, title=title, bank=element.bits))
+    return parts
 
 
-def _copies(kernel: Kernel) -> str:
-    parts = []
+def _copies(kernel: Kernel) -> list[Part]:
+    parts: list[Part] = []
     config = kernel.config
     for operand, copy, threads, box, element in (
         ("A", kernel.tiled_copy_a, config.thread_layout_a, config.box_a, config.type_a),
         ("B", kernel.tiled_copy_b, config.thread_layout_b, config.box_b, config.type_b),
     ):
         if copy is not None:
-            parts += [_pre(f"{operand}: {copy}"), to_html_fragment(copy._picture())]
+            parts += [_pre(f"{operand}: {copy}"), copy._picture()]
         elif threads is not None:
-            parts += [_pre(f"{operand}: threads {threads}"), to_html_fragment(_thread_picture(operand, threads))]
+            parts += [_pre(f"{operand}: threads {threads}"), _thread_picture(operand, threads)]
         elif box is not None:
             lines, steps = box
             rows = "rows" if operand == "A" else "columns"
@@ -150,16 +165,18 @@ def _copies(kernel: Kernel) -> str:
             )
         else:
             parts.append(_pre(f"{operand}: by all threads, in vectors where the operand lies so"))
-    return "".join(parts)
+    return parts
 
 
-def _math(kernel: Kernel) -> str:
+def _math(kernel: Kernel) -> list[Part]:
     if kernel.tiled_mma is not None:
-        return _pre(str(kernel.tiled_mma)) + to_html_fragment(kernel.tiled_mma._picture())
+        return [_pre(str(kernel.tiled_mma)), kernel.tiled_mma._picture()]
     threads = kernel.config.thread_layout_c
     if threads is None:
-        return _pre(f"C: {kernel.config.layout_c_tv}  (thread,value) of products of {kernel.tile[0]}x{kernel.tile[1]}")
-    return _pre(f"C: threads {threads}") + to_html_fragment(_thread_picture("C", threads))
+        return [
+            _pre(f"C: {kernel.config.layout_c_tv}  (thread,value) of products of {kernel.tile[0]}x{kernel.tile[1]}")
+        ]
+    return [_pre(f"C: threads {threads}"), _thread_picture("C", threads)]
 
 
 def _thread_picture(operand: str, threads: Layout) -> Picture:
@@ -167,13 +184,12 @@ def _thread_picture(operand: str, threads: Layout) -> Picture:
     return picture_of_tv(f"Threads of {operand}", _core.product_each(threads), tv)
 
 
-def _owners(kernel: Kernel) -> str:
+def _owners(kernel: Kernel) -> Picture:
     m, n, _ = kernel.tile
-    picture = picture_of_tv(f"Owners of a {m}x{n} tile of C: thread, accumulator", (m, n), kernel.config.layout_c_tv)
-    return to_html_fragment(picture)
+    return picture_of_tv(f"Owners of a {m}x{n} tile of C: thread, accumulator", (m, n), kernel.config.layout_c_tv)
 
 
-def _banks(kernel: Kernel) -> str:
+def _banks(kernel: Kernel) -> list[Part]:
     trace = kernel.trace(spaces=("shared",))
     try:
         costs = _table([(access.rstrip(":"), str(cost)) for access, cost in audit(trace).items()])
@@ -189,8 +205,7 @@ def _banks(kernel: Kernel) -> str:
         if len(accesses)
     ]
     words = Layout(kernel.shared_bytes // 4)
-    picture = picture_of_banks(words, 32, [phase])
-    return costs + to_html_fragment(picture)
+    return [costs, picture_of_banks(words, 32, [phase])]
 
 
 def _table(rows: list[tuple[str, str]]) -> str:

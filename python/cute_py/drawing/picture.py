@@ -6,7 +6,7 @@ import os
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from cute_py._files import write_whole
@@ -14,6 +14,7 @@ from cute_py.errors import LayoutError
 
 __all__ = [
     "COLOURS",
+    "LINK_ALL",
     "Cell",
     "Drawable",
     "Panel",
@@ -21,7 +22,10 @@ __all__ = [
     "Structure",
     "image_or_none",
     "kept",
+    "linking_script",
+    "linking_style",
     "show",
+    "to_facts",
     "to_html",
     "to_html_fragment",
     "to_image",
@@ -410,20 +414,46 @@ def _tex(text: str) -> str:
 
 def to_html(picture: Picture) -> str:
     """Return a picture as one offline page: the facts of the cell under the mouse or the focus, and the cells that share one."""
-    shared = _shared_facts(picture)
-    chosen = picture.highlight if picture.highlight in shared else next(iter(shared), "")
+    return (
+        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{_xml(picture.title)}</title>\n'
+        f"<style>{_STYLE}{linking_style()}</style>\n</head>\n<body>\n<main>\n{to_svg(picture)}</main>\n"
+        f"<aside>\n{to_facts([picture])}</aside>\n"
+        f"<script>{linking_script()}{LINK_ALL}</script>\n</body>\n</html>\n"
+    )
+
+
+def to_facts(pictures: Sequence[Picture]) -> str:
+    """Return, for a page of pictures, which fact to highlight and where those of a cell appear. `linking_script` fills it."""
+    shared = _shared_facts(pictures)
+    wanted = next((picture.highlight for picture in pictures if picture.highlight in shared), next(iter(shared), ""))
     radios = "\n".join(
-        f'<label><input type="radio" name="fact" value="{_xml(name)}"{" checked" if name == chosen else ""}> {_xml(name)}</label>'
+        f'<label><input type="radio" name="fact" value="{_xml(name)}"{" checked" if name == wanted else ""}> {_xml(name)}</label>'
         for name in shared
     )
     choice = f"<fieldset><legend>Highlight the same</legend>\n{radios}\n</fieldset>\n" if shared else ""
     return (
-        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{_xml(picture.title)}</title>\n'
-        f"<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n{to_svg(picture)}</main>\n<aside>\n{choice}"
-        '<dl id="facts" aria-live="polite"></dl>\n'
-        "<p>Hover a cell, or focus one with Tab and move with the arrow keys.</p>\n</aside>\n"
-        f"<script>{_SCRIPT}</script>\n</body>\n</html>\n"
+        f'{choice}<dl id="facts" aria-live="polite"></dl>\n'
+        "<p>Hover a cell, or focus one with Tab and move with the arrow keys.</p>\n"
     )
+
+
+def linking_script() -> str:
+    """Return the script that lets the cells of several pictures tell their facts together."""
+    return _beside("linked.js")
+
+
+def linking_style() -> str:
+    """Return the style that the script needs."""
+    return _beside("linked.css")
+
+
+LINK_ALL = 'linkPictures(document.body, document.getElementById("facts"));\n'
+
+
+def _beside(name: str) -> str:
+    from pathlib import Path
+
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
 
 def to_html_fragment(picture: Picture) -> str:
@@ -515,9 +545,9 @@ def show(picture: Picture) -> None:
 _FIXED_SIZE = ' style="max-width:none"'
 
 
-def _shared_facts(picture: Picture) -> list[str]:
+def _shared_facts(pictures: Sequence[Picture]) -> list[str]:
     """Return the names of the facts that some cells have in common, in the order in which they appear."""
-    cells = [cell for panel in picture.panels for row in panel.cells for cell in row]
+    cells = [cell for picture in pictures for panel in picture.panels for row in panel.cells for cell in row]
     counts = Counter((name, value) for cell in cells for name, values in cell.facts for value in values.split(", "))
     names = dict.fromkeys(name for cell in cells for name, _ in cell.facts)
     common = {name for (name, _), count in counts.items() if count > 1}
@@ -529,95 +559,9 @@ body { display: grid; grid-template-columns: 1fr 17em; height: 100vh; margin: 0;
   color: #000; background: #fff }
 main, aside { overflow: auto }
 aside { box-sizing: border-box; padding: 1em; border-left: 1px solid #999 }
-label { display: block }
-dl { display: grid; grid-template-columns: auto 1fr; gap: 0.2em 1em; margin: 1em 0; font-family: monospace }
-dd { margin: 0; font-weight: bold; overflow-wrap: anywhere }
 p { color: #444 }
-g:focus { outline: none }
-svg.picked g[data-columns] > g:not(.same) { opacity: 0.35 }
-.same > rect { stroke: #000; stroke-width: 2 }
-.current > rect { stroke: #000; stroke-width: 4 }
 @media (max-width: 50em) {
   body { grid-template: 1fr 15em / 1fr }
   aside { border-left: none; border-top: 1px solid #999 }
 }
-"""
-
-_SCRIPT = """
-"use strict";
-const svg = document.querySelector("svg");
-const cells = [...svg.querySelectorAll("g[data-columns] > g")];
-const panel = document.getElementById("facts");
-const factsOf = new Map();
-const cellsWith = new Map();
-let current = null;
-let same = [];
-
-function keys(name, values) {
-  return values.split(", ").flatMap(value => {
-    const range = /^(\\d+)\\.\\.(\\d+)$/.exec(value);
-    if (!range) return [name + ": " + value];
-    const [first, last] = [Number(range[1]), Number(range[2])];
-    return Array.from({ length: last - first + 1 }, (_, i) => name + ": " + (first + i));
-  });
-}
-
-for (const cell of cells) {
-  const lines = cell.querySelector("title").textContent.split("\\n").filter(line => line);
-  const facts = lines.map(line => [line.slice(0, line.indexOf(": ")), line.slice(line.indexOf(": ") + 2)]);
-  factsOf.set(cell, facts);
-  for (const key of facts.flatMap(([name, values]) => keys(name, values))) {
-    if (!cellsWith.has(key)) cellsWith.set(key, []);
-    cellsWith.get(key).push(cell);
-  }
-  cell.tabIndex = -1;
-  cell.setAttribute("role", "img");
-}
-for (const group of svg.querySelectorAll("g[data-columns]")) group.children[0].tabIndex = 0;
-
-function show(cell) {
-  if (current) current.classList.remove("current");
-  for (const other of same) other.classList.remove("same");
-  current = cell;
-  current.classList.add("current");
-  panel.replaceChildren();
-  for (const [name, values] of factsOf.get(cell)) {
-    const term = document.createElement("dt");
-    const definition = document.createElement("dd");
-    term.textContent = name;
-    definition.textContent = values;
-    panel.append(term, definition);
-  }
-  const chosen = document.querySelector("input[name=fact]:checked");
-  const facts = factsOf.get(cell).filter(([name]) => chosen && name === chosen.value);
-  same = facts.flatMap(([name, values]) => keys(name, values)).flatMap(key => cellsWith.get(key));
-  for (const other of same) other.classList.add("same");
-  svg.classList.toggle("picked", same.length > 0);
-}
-
-function cellOf(event) {
-  return event.target.closest("g[data-columns] > g");
-}
-
-for (const kind of ["mouseover", "focusin"]) {
-  svg.addEventListener(kind, event => { if (cellOf(event)) show(cellOf(event)); });
-}
-document.addEventListener("change", () => { if (current) show(current); });
-svg.addEventListener("keydown", event => {
-  const cell = cellOf(event);
-  if (!cell) return;
-  const columns = Number(cell.parentNode.dataset.columns);
-  const all = [...cell.parentNode.children];
-  const at = all.indexOf(cell);
-  const column = at % columns;
-  const steps = {
-    ArrowLeft: column > 0 ? -1 : 0, ArrowRight: column < columns - 1 ? 1 : 0, ArrowUp: -columns, ArrowDown: columns,
-  };
-  const next = all[at + steps[event.key]];
-  if (!next) return;
-  event.preventDefault();
-  cell.tabIndex = -1;
-  next.tabIndex = 0;
-  next.focus();
-});
 """
