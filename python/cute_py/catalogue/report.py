@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from cute_py.layout.tensor import local_tile, make_tensor
 if TYPE_CHECKING:
     from cute_py.catalogue.kernels import Kernel
 
-__all__ = ["kernel_report"]
+__all__ = ["SECTIONS", "Part", "kernel_report"]
 
 Part = str | Picture  # HTML, or what becomes HTML
 
@@ -39,7 +39,7 @@ pre { background: #f3f3f3; padding: .6rem; overflow-x: auto; } nav a { margin-ri
 
 def kernel_report(kernel: Kernel) -> str:
     """Return the page."""
-    sections = list(_sections(kernel))
+    sections = [(title, section(kernel)) for title, section in SECTIONS.items()]
     pictures = [part for _, parts in sections for part in parts if isinstance(part, Picture)]
     links = "".join(f'<a href="#{_anchor(title)}">{escape(title)}</a>' for title, _ in sections)
     body = "".join(
@@ -62,17 +62,7 @@ def _anchor(title: str) -> str:
     return title.lower().replace(" ", "-")
 
 
-def _sections(kernel: Kernel) -> Iterator[tuple[str, list[Part]]]:
-    yield "Facts", [_facts(kernel)]
-    yield "Tiles", [_tiles(kernel)]
-    yield "Shared memory", _shared_memory(kernel)
-    yield "Copies", _copies(kernel)
-    yield "Math", _math(kernel)
-    yield "Owners of C", [_owners(kernel)]
-    yield "Banks", _banks(kernel)
-
-
-def _facts(kernel: Kernel) -> str:
+def _facts(kernel: Kernel) -> list[Part]:
     rows = [
         ("runs on", ", ".join(kernel.targets)),
         ("made for", f"compute capability {kernel.compute_capability / 10:.1f} and later"),
@@ -87,7 +77,7 @@ def _facts(kernel: Kernel) -> str:
             "any extents and strides" if kernel.predicated else f"whole tiles, {kernel.alignment_bytes}-byte aligned",
         ),
     ]
-    return _table(rows)
+    return [_table(rows)]
 
 
 def _roles(kernel: Kernel) -> list[tuple[str, str]]:
@@ -101,11 +91,11 @@ def _roles(kernel: Kernel) -> list[tuple[str, str]]:
     ]
 
 
-def _tiles(kernel: Kernel) -> str:
+def _tiles(kernel: Kernel) -> list[Part]:
     config = kernel.config
     owners = f"tCgC  {config.layout_c_tv}  (thread,value) of the tile of C"
     if not _copies_are_fixed(kernel):
-        return _pre(f"CTA tile (BLK_M,BLK_N,BLK_K): {_core.print_tiler(config.cta_tiler)}\n{owners}")
+        return [_pre(f"CTA tile (BLK_M,BLK_N,BLK_K): {_core.print_tiler(config.cta_tiler)}\n{owners}")]
     m, n, k = (3 * extent for extent in kernel.tile)
     lines = [f"A product of M={m}, N={n}, K={k}, seen by the CTA (1,2) and its thread 37:", ""]
     a = make_tensor(Layout((m, k), (1, m) if kernel.layout[0] == "n" else (k, 1)))
@@ -119,7 +109,7 @@ def _tiles(kernel: Kernel) -> str:
         f"elements per copy instruction: {vector}",
         owners,
     ]
-    return _pre("\n".join(lines))
+    return [_pre("\n".join(lines))]
 
 
 def _copies_are_fixed(kernel: Kernel) -> bool:
@@ -184,9 +174,9 @@ def _thread_picture(operand: str, threads: Layout) -> Picture:
     return picture_of_tv(f"Threads of {operand}", _core.product_each(threads), tv)
 
 
-def _owners(kernel: Kernel) -> Picture:
+def _owners(kernel: Kernel) -> list[Part]:
     m, n, _ = kernel.tile
-    return picture_of_tv(f"Owners of a {m}x{n} tile of C: thread, accumulator", (m, n), kernel.config.layout_c_tv)
+    return [picture_of_tv(f"Owners of a {m}x{n} tile of C: thread, accumulator", (m, n), kernel.config.layout_c_tv)]
 
 
 def _banks(kernel: Kernel) -> list[Part]:
@@ -215,3 +205,15 @@ def _table(rows: list[tuple[str, str]]) -> str:
 
 def _pre(text: Any) -> str:
     return f"<pre>{escape(str(text).rstrip())}</pre>"
+
+
+# What a report says, in order.
+SECTIONS: dict[str, Callable[[Kernel], list[Part]]] = {
+    "Facts": _facts,
+    "Tiles": _tiles,
+    "Shared memory": _shared_memory,
+    "Copies": _copies,
+    "Math": _math,
+    "Owners of C": _owners,
+    "Banks": _banks,
+}

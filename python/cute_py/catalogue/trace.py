@@ -11,12 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from cute_py import _core
+from cute_py.catalogue.config import KernelConfig
+from cute_py.catalogue.playback import SPACES, Place, Playback
 from cute_py.errors import OperandError
 from cute_py.machine.banks import NOTHING, WARP, BankConflicts, wavefronts
 
 __all__ = ["Trace", "audit", "trace"]
 
-_SPACES = ("A", "B", "C", "shared")
 # What A and B, and C, are in a trace.
 _OWN_FACTOR = {"int32": "int8", "tfloat32": "float32"} | {
     name: name for name in ("float32", "float64", "complex64", "complex128")
@@ -66,9 +67,9 @@ class Trace:
 
     def of(self, space: str, *, is_write: bool | None = None) -> npt.NDArray[np.void]:
         """Return the accesses to ``"A"``, ``"B"``, ``"C"`` or ``"shared"``."""
-        if space not in _SPACES:
-            raise OperandError(f"trace.of: space must be one of {', '.join(_SPACES)}, not {space!r}")
-        chosen = self.accesses["space"] == _SPACES.index(space)
+        if space not in SPACES:
+            raise OperandError(f"trace.of: space must be one of {', '.join(SPACES)}, not {space!r}")
+        chosen = self.accesses["space"] == SPACES.index(space)
         if is_write is not None:
             chosen &= self.accesses["is_write"] == is_write
         accesses: npt.NDArray[np.void] = self.accesses[chosen]
@@ -93,17 +94,34 @@ class Trace:
                 np.add.at(writers, (i, j, np.full_like(i, 3)), 1)
         return writers
 
+    def instructions(self, warp: int = 0, block: tuple[int, int] = (0, 0)) -> Playback:
+        """Return what a warp of a block did, access by access: a sequence of `Instruction`, each with its cost and its picture.
+
+        Raises OperandError for a block, or a warp, that touched nothing in this trace.
+
+        >>> from cute_py import kernels
+        >>> print(kernels()["sgemm_1_nt_f32"].trace().instructions(warp=1)[0])
+        phase 0: 32 threads of warp 1 read 4 bytes of A, thread 32 at A(0,1): 4 segments of 32 bytes, 4 would do
+        """
+        places = {
+            "A": _place("A", self.A),
+            "B": _place("B", self.B),
+            "C": _place("C", self.C),
+            "shared": _in_shared(self.kernel),
+        }
+        return Playback(self, block, warp, places)
+
     def __repr__(self) -> str:
         m, n, k = *self.C.shape, self.A.shape[1]
-        counts = ", ".join(f"{len(self.of(space))} of {space}" for space in _SPACES)
+        counts = ", ".join(f"{len(self.of(space))} of {space}" for space in SPACES)
         return f"<Trace of {self.kernel}, M={m} N={n} K={k}: {counts}>"
 
 
 def trace(kernel: Any, extents: tuple[int, int, int], spaces: tuple[str, ...]) -> Trace:
     """Run a variant in the emulator on matrices of its own and note every access."""
     for space in spaces:
-        if space not in _SPACES:
-            raise OperandError(f"trace: spaces are {', '.join(_SPACES)}, not {space!r}")
+        if space not in SPACES:
+            raise OperandError(f"trace: spaces are {', '.join(SPACES)}, not {space!r}")
     m, n, k = extents
     factor = next(name for name in (_OWN_FACTOR.get(kernel.compute), *kernel.factors) if name in kernel.factors)
     result = _OWN_RESULT.get(kernel.compute, "float32")
@@ -117,7 +135,7 @@ def trace(kernel: Any, extents: tuple[int, int, int], spaces: tuple[str, ...]) -
     data = None
     if least <= _LIMIT and m * n * k <= _MOST_MULTIPLIED:
         groups = _modes_of_m(kernel, m), (n,), (k,), ()
-        mask = sum(1 << _SPACES.index(space) for space in set(spaces))
+        mask = sum(1 << SPACES.index(space) for space in set(spaces))
         operands = _operand(a, groups[0]), _operand(b, groups[1]), _operand(c, groups[0])
         data = _core.trace(kernel.name, groups, *operands, factor, result, mask, _LIMIT)
     if data is None:
@@ -161,6 +179,45 @@ def _operand(array: npt.NDArray[Any], modes: tuple[int, ...]) -> tuple[int, tupl
     first, second = (stride // array.itemsize for stride in array.strides)
     strides = tuple(first * prod(modes[:i]) for i in range(len(modes)))
     return array.__array_interface__["data"][0], (strides, (second,), ())
+
+
+def _place(name: str, matrix: npt.NDArray[Any]) -> Place:
+    """Return how the element of a matrix at a byte is called."""
+    first, second = matrix.strides
+
+    def place(byte: int) -> str:
+        if first <= second:
+            column, rest = divmod(byte, second)
+            return f"{name}({rest // first},{column})"
+        row, rest = divmod(byte, first)
+        return f"{name}({row},{rest // second})"
+
+    return place
+
+
+def _in_shared(kernel: str) -> Place:
+    """Return how the element of a CTA's shared memory at a byte is called: sA and sB are the operands' parts of it."""
+    config = KernelConfig.of(kernel)
+    assert config is not None  # only kernels that have one are traced
+    parts = []
+    for name, layout, start, element in (
+        ("sA", config.smem_layout_a, config.smem_offset_a, config.type_a),
+        ("sB", config.smem_layout_b, config.smem_offset_b, config.type_b),
+    ):
+        if layout is not None:
+            indices = np.asarray(layout(np.arange(layout.size)))
+            coordinate = np.full(int(indices.max()) + 1, -1)
+            coordinate[indices] = np.arange(layout.size)
+            parts.append((name, start, element.bits // 8, coordinate, _core.product_each(_core.shape(layout))))
+
+    def place(byte: int) -> str:
+        for name, start, size, coordinate, shape in parts:
+            index = (byte - start) // size
+            if 0 <= index < len(coordinate) and coordinate[index] >= 0:
+                return name + _core.print_tiler(_core.idx2crd(int(coordinate[index]), shape))
+        return f"byte {byte}"
+
+    return place
 
 
 def audit(trace: Trace) -> dict[str, BankConflicts]:

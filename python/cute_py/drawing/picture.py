@@ -31,6 +31,7 @@ __all__ = [
     "to_image",
     "to_latex",
     "to_svg",
+    "to_svg_in_page",
 ]
 
 # Okabe and Ito's hues, tinted to the lightnesses L* = 95, 91, 86, ... 61: they differ without their hue, and black text has a
@@ -454,6 +455,11 @@ def _beside(name: str) -> str:
     from pathlib import Path
 
     return Path(__file__).with_name(name).read_text(encoding="utf-8")
+
+
+def to_svg_in_page(picture: Picture) -> str:
+    """Return a picture for a page of others that has a style of its own for it, as a group that has the title as its name."""
+    return _svg(picture, f' role="group" aria-label="{_xml(picture.title)}"')
 
 
 def to_html_fragment(picture: Picture) -> str:

@@ -15,6 +15,7 @@ from cute_py.drawing.picture import Cell, Panel, Picture, Structure
 from cute_py.errors import LayoutError
 
 __all__ = [
+    "picture_of_access",
     "picture_of_banks",
     "picture_of_copy",
     "picture_of_copy_atom",
@@ -270,6 +271,8 @@ def _structure(mode: Any, count: int, tile: int | None) -> Structure:
             at = _core.idx2crd(number, rest)
             label = str(at[0]) if len(at) == 1 else _core.print_tiler(at)
             groups.append((first, min(first + inner, count), label))
+        if len(groups) == 1:  # tells nothing apart
+            groups = []
     if tile:
         for at in range(0, count + 1, tile):
             rules[at] = max(rules.get(at, 0), 2)
@@ -535,6 +538,66 @@ def picture_of_banks(
         _cut(("lines", shown_lines, lines), ("phases", shown_phases, len(phases))),
     )
     return Picture(f"{layout}, {bits}-bit elements, in shared memory", tuple(panels), note, legend, "bank")
+
+
+def picture_of_access(
+    title: str, parts: Sequence[Sequence[tuple[int, int]]], width: int, place: Callable[[int], str], *, banks: bool
+) -> Picture:
+    """Return the picture of one access of a warp: the lines of 128 bytes that it touches, in words of four bytes.
+
+    Parameters
+    ----------
+    parts
+        (thread, first byte) of the threads that are served together, each part a panel.
+    width
+        The bytes of a thread.
+    place
+        What the element at a byte is called.
+    banks
+        True: columns are the banks of shared memory, and colours count the words that a bank has to deliver to a part. False: colours are
+        those of threads.
+    """
+    size = _WORD_BITS // 8
+    panels = []
+    for number, lanes in enumerate(parts):
+        words: dict[int, list[int]] = defaultdict(list)
+        for thread, first in lanes:
+            for word in range(first // size, (first + width - 1) // size + 1):
+                words[word].append(thread)
+        depth = _wavefronts(words)
+        lines = sorted({word // _BANKS for word in words})[:_MAX_ROWS]
+        cells = tuple(
+            tuple(_touched_cell(line * _BANKS + column, words, depth, place, banks) for column in range(_BANKS))
+            for line in lines
+        )
+        labels = tuple(str(4 * _BANKS * line) for line in lines)
+        threads = f"Threads {_listed(thread for thread, _ in lanes)}"
+        panel_title = f"{threads}: {_count(max(depth), 'wavefront')}" if banks else threads
+        panels.append(Panel(panel_title, cells, labels, _numbers(_BANKS), number, 0))
+    columns = "columns are banks" if banks else "columns are their words of four bytes"
+    legend = (
+        f"Rows are lines of 128 bytes that are touched, labelled with their first byte; {columns}.",
+        "A cell shows the lowest thread that touches the word, and how many more do.",
+        "The colour is the number of distinct words of the bank, up to 8."
+        if banks
+        else "The colour is the thread mod 8.",
+    )
+    return Picture(title, tuple(panels), "", legend, "thread")
+
+
+def _touched_cell(
+    word: int, words: dict[int, list[int]], depth: list[int], place: Callable[[int], str], banks: bool
+) -> Cell:
+    byte = _WORD_BITS // 8 * word
+    facts = [("byte", str(byte)), *([("bank", str(word % _BANKS))] if banks else [])]
+    if word not in words:
+        return Cell("", None, tuple(facts))
+    threads = sorted(set(words[word]))
+    facts += [("element", place(byte)), ("thread", _listed(threads))]
+    if banks:
+        facts.append(("words of the bank", str(depth[word % _BANKS])))
+    more = f"\n+{len(threads) - 1}" if len(threads) > 1 else ""
+    return Cell(f"T{threads[0]}{more}", min(depth[word % _BANKS], 8) - 1 if banks else threads[0], tuple(facts))
 
 
 def _words_of(phase: Sequence[tuple[int, int, int]], bits: int) -> dict[int, list[int]]:

@@ -26,7 +26,16 @@ from cute_py._core import ComposedLayout, Layout, Swizzle
 from cute_py.atoms import value_type
 from cute_py.errors import LayoutError, OperandError
 
-__all__ = ["BankConflicts", "BankMap", "SwizzleChoice", "bank_conflicts", "bank_map", "best_swizzle", "wavefronts"]
+__all__ = [
+    "BankConflicts",
+    "BankMap",
+    "SwizzleChoice",
+    "bank_conflicts",
+    "bank_map",
+    "best_swizzle",
+    "served_together",
+    "wavefronts",
+]
 
 BANKS = 32
 WORD = 4  # bytes
@@ -93,14 +102,21 @@ def wavefronts(addresses: npt.ArrayLike, width: int, *, is_write: bool = False) 
     if np.any(where % width):
         raise OperandError(f"wavefronts: an address is no multiple of the {width} bytes that the instruction moves")
     words = max(width // WORD, 1)
-    together = WARP // words
-    if words > 1 and not is_write and len(where) == WARP:
-        lanes = np.arange(WARP)
-        if any(np.array_equal(where, where[lanes ^ bit]) for bit in (1, 2)):
-            together *= 2
+    together = served_together(where, width, is_write=is_write)
     parts = [_words(where[i : i + together], words) for i in range(0, len(where), together)]
     ideal = -(-len(_words(where, words)) // BANKS)
     return BankConflicts(sum(map(_depth, parts)), len(parts), ideal, 1)
+
+
+def served_together(addresses: npt.NDArray[np.int64], width: int, *, is_write: bool) -> int:
+    """Return how many threads shared memory serves at a time, of an instruction as `wavefronts` takes it."""
+    words = max(width // WORD, 1)
+    together = WARP // words
+    if words > 1 and not is_write and len(addresses) == WARP:
+        lanes = np.arange(WARP)
+        if any(np.array_equal(addresses, addresses[lanes ^ bit]) for bit in (1, 2)):
+            together *= 2
+    return together
 
 
 def _words(addresses: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]:
