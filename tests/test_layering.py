@@ -37,8 +37,8 @@ OUTSIDE = {
 
 # The sub-packages and modules of the package, from the bottom. Each may import what stands before it.
 PYTHON = [
-    "_core", "errors", "_interpreter", "_files", "drawing", "layout", "atoms", "analysis", "machine", "products", "_explain",
-    "catalogue", "algorithm", "__init__", "torch", "jax", "dask", "testing", "cli", "__main__",
+    "_core", "errors", "_interpreter", "_files", "drawing", "layout", "atoms", "analysis", "laws", "machine", "products", "_explain",
+    "catalogue", "algorithm", "__init__", "torch", "jax", "dask", "testing", "_expression", "explorer", "cli", "__main__",
 ]  # fmt: skip
 
 

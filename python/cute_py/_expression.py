@@ -1,4 +1,4 @@
-"""What ``cute-py draw`` draws and ``cute-py layout`` shows: text in CuTe's notation, or a call of the package's functions.
+"""What ``cute-py draw`` draws, and ``cute-py layout`` and ``cute-py explore`` show: text in CuTe's notation, or a call of the package's functions.
 
 An expression may come from anywhere, so it is not run as Python. It is made of literals, tuples, calls, subscripts and
 products of integers; of the functions and classes in `NAMES`, which compute layouts and do nothing else; and of those
@@ -18,8 +18,7 @@ from cute_py import atoms, layout
 from cute_py.atoms import tiled
 from cute_py.catalogue.config import KernelConfig
 from cute_py.catalogue.kernels import Kernel, Kernels
-from cute_py.cli.command_error import CommandError
-from cute_py.errors import CuteError, LayoutError
+from cute_py.errors import CuteError, LayoutError, OperandError
 from cute_py.layout import tensor
 
 LONGEST = 4096  # characters
@@ -82,30 +81,30 @@ _WITH_SUBSCRIPTS = (tuple, list, layout.Layout, layout.ComposedLayout, tensor.Te
 
 
 def evaluate(text: str) -> Any:
-    """Return the value of an expression. Raises CommandError for what cannot be read, CuteError for what cannot be done."""
+    """Return the value of an expression. Raises OperandError for what cannot be read, CuteError for what cannot be done."""
     try:
         return layout.Layout(text) if "o" not in text else layout.ComposedLayout(text)
     except LayoutError as error:
         notation_error = error
     if len(text) > LONGEST:
-        raise CommandError(f"the expression has {len(text)} characters, and at most {LONGEST} are read")
+        raise OperandError(f"the expression has {len(text)} characters, and at most {LONGEST} are read")
     try:
         tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, MemoryError, RecursionError):
-        raise CommandError(f"cannot read {text!r}: neither a layout ({notation_error}) nor an expression") from None
+        raise OperandError(f"cannot read {text!r}: neither a layout ({notation_error}) nor an expression") from None
     try:
         return _value(tree.body, 0)
-    except (CommandError, CuteError):
+    except CuteError:
         raise
     except KeyError as error:  # says which names are near
-        raise CommandError(f"cannot evaluate {text!r}: {error.args[0]}") from None
+        raise OperandError(f"cannot evaluate {text!r}: {error.args[0]}") from None
     except Exception as error:  # whatever a wrong call of a function raises
-        raise CommandError(f"cannot evaluate {text!r}: {error}") from None
+        raise OperandError(f"cannot evaluate {text!r}: {error}") from None
 
 
 def _value(node: ast.expr, depth: int) -> Any:
     if depth > DEEPEST:
-        raise CommandError(f"the expression is nested deeper than {DEEPEST}")
+        raise OperandError(f"the expression is nested deeper than {DEEPEST}")
 
     def value(of: ast.expr) -> Any:
         return _value(of, depth + 1)
@@ -123,20 +122,20 @@ def _value(node: ast.expr, depth: int) -> Any:
             return _integer(_factor(value(left)) * _factor(value(right)))
         case ast.Name(id=name):
             if name not in NAMES:
-                raise CommandError(f"there is no {name}{_near(name, NAMES)}")
+                raise OperandError(f"there is no {name}{_near(name, NAMES)}")
             return NAMES[name]
         case ast.Attribute(value=owner, attr=attribute):
             return _attribute(value(owner), attribute)
         case ast.Subscript(value=owner, slice=index):
             of = value(owner)
             if not isinstance(of, _WITH_SUBSCRIPTS):
-                raise CommandError(f"{ast.unparse(owner)!r} gives {type(of).__name__}, which takes no subscript")
+                raise OperandError(f"{ast.unparse(owner)!r} gives {type(of).__name__}, which takes no subscript")
             return of[value(index)]
         case ast.Call(func=function, args=arguments, keywords=keywords):
             named = {k.arg: value(k.value) for k in keywords if k.arg is not None}
             if len(named) == len(keywords):
                 return value(function)(*(value(a) for a in arguments), **named)
-    raise CommandError(
+    raise OperandError(
         f"cannot evaluate {ast.unparse(node)!r}: only names of cute_py, literals, tuples, subscripts and calls"
     )
 
@@ -144,19 +143,19 @@ def _value(node: ast.expr, depth: int) -> Any:
 def _attribute(value: Any, name: str) -> Any:
     known = ATTRIBUTES.get(type(value), frozenset())
     if name not in known:
-        raise CommandError(f"an expression cannot ask {type(value).__name__} for {name!r}{_near(name, known)}")
+        raise OperandError(f"an expression cannot ask {type(value).__name__} for {name!r}{_near(name, known)}")
     return getattr(value, name)
 
 
 def _factor(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, (int, layout.ScaledBasis)):
-        raise CommandError(f"only integers are multiplied and negated, not {type(value).__name__}")
+        raise OperandError(f"only integers are multiplied and negated, not {type(value).__name__}")
     return value
 
 
 def _integer(value: Any) -> Any:
     if isinstance(value, int) and not -MOST <= value < MOST:
-        raise CommandError("an integer of the expression does not fit in 64 bits")
+        raise OperandError("an integer of the expression does not fit in 64 bits")
     return value
 
 

@@ -7,8 +7,8 @@ import json
 from typing import Any
 
 from cute_py import layout as cl
+from cute_py._expression import evaluate
 from cute_py.cli.command_error import CommandError
-from cute_py.cli.expression import evaluate
 from cute_py.errors import LayoutError
 from cute_py.layout.tensor import Tensor
 
