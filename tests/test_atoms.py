@@ -24,10 +24,10 @@ def test_the_catalogue_reaches_from_sm61_to_sm120() -> None:
     assert {atom.architecture for atom in atoms.mma.values()} >= {61, 70, 75, 80, 89, 90, 100, 120}
     assert len(atoms.mma.find("SM90_64x", "F32F16F16_SS<")) == 32 * 4  # extents of N, majors
     assert len(atoms.mma.find("sparse", "64x", "f32f16f16_ss<")) == 32 * 4
-    assert len(atoms.mma.find("SM100_MMA_F16BF16_SS")) == 33 * 3 * 4  # extents of M and N, types, majors
+    assert len(atoms.mma.find("SM100_MMA_F16BF16_SS<")) == 33 * 3 * 4  # extents of M and N, types, majors
     for part in ("UniversalCopy", "SM80_CP_ASYNC", "LDSM", "STSM", "TMA", "BULK"):
         assert atoms.copy.find(part), part
-    assert len(atoms.mma) > 3500
+    assert len(atoms.mma) > 5500
     assert len(atoms.copy) > 200
 
 
@@ -42,6 +42,28 @@ def test_mma_atoms_cover_their_tiles() -> None:
             assert cl.size(layout, 0) == atom.thr_id.size
         m, n, _ = (int(extent) for extent in atom.shape_mnk)
         assert atom.layout_c_tv.size == m * n, f"{name}: each result has one owner"
+
+
+def test_scales_of_block_scaled_atoms() -> None:
+    scaled = [atom for atom in atoms.mma.values() if atom.scale is not None]
+    assert {atom.architecture for atom in scaled} == {100, 103, 120}
+    for atom in scaled:
+        m, n, k = (int(extent) for extent in atom.shape_mnk)
+        assert k % atom.scale_length == 0
+        assert (atom.layout_sfa_tv is None) == (atom.layout_sfb_tv is None) == (atom.architecture != 120)
+        for layout, size in ((atom.layout_sfa_tv, m * k), (atom.layout_sfb_tv, n * k)):
+            if layout is not None:  # the threads' scales reach every element
+                assert cl.size(layout, 0) == 32
+                assert sorted(set(layout_values(layout, layout.size))) == list(range(size))
+    assert atoms.mma["SM80_16x8x16_F32F16F16F32_TN"].scale is None
+    for parts in (
+        ("SM100", "TS"),
+        ("SM100", "MXF4"),
+        ("SM103", "ULTRA"),
+        ("SM120", "SPARSE", "VS"),
+        ("SM100", "F8F6F4", "SPARSE"),
+    ):
+        assert atoms.mma.find(*parts), parts
 
 
 def test_malformed_traits_are_reported() -> None:
@@ -218,6 +240,18 @@ def test_what_is_no_element_type(value: object) -> None:
         ("UniversalFMA<float>", "1x1x1, float = float x float + float, by each thread"),
         ("SM80_16x8x16_F32F16F16F32_TN", "16x8x16, float = half_t x half_t + float, by 32 threads"),
         ("SM80_16x8x32_S32S8S8S32_TN", "16x8x32, int32_t = int8_t x int8_t + int32_t, by 32 threads"),
+        (
+            "SM120_16x8x64_TN_VS<float_e2m1_t,float_e2m1_t,float,float_ue4m3_t,16>",
+            "16x8x64, float = uint4_t x uint4_t + float, a scale (float_ue4m3_t) for each 16 along K, by 32 threads",
+        ),
+        (
+            "SM100_MMA_MXF8F6F4_2x1SM_SS<float_e4m3_t,float_e2m1_t,float,float_ue8m0_t,256,128,K,K>",
+            "256x128x32, float = float_e4m3_t x float_e2m1_t + float, a scale (float_ue8m0_t) for each 32 along K, by one thread for two CTAs",
+        ),
+        (
+            "SM100_MMA_F16BF16_TS<half_t,half_t,float,128,64,K,K>",
+            "128x64x16, float = half_t x half_t + float, by one thread for its CTA",
+        ),
         ("SM90_64x128x16_F32BF16BF16_SS<K,K>", "64x128x16, float = bfloat16_t x bfloat16_t + float, by 128 threads"),
     ],
 )

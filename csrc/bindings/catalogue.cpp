@@ -30,6 +30,10 @@ py::dict mma_dict(MmaRecord const& r) {
   d["b"] = value_type_tuple(r.b);
   d["c"] = value_type_tuple(r.c);
   d["d"] = value_type_tuple(r.d);
+  d["scale"] = r.scales ? value_type_tuple(r.scales->type) : py::none();
+  d["scale_length"] = r.scales ? r.scales->length : 0;
+  d["layout_sfa_tv"] = r.scales ? py::cast(r.scales->layout_a) : py::none();
+  d["layout_sfb_tv"] = r.scales ? py::cast(r.scales->layout_b) : py::none();
   return d;
 }
 

@@ -16,10 +16,14 @@ struct MmaEntry {
   int architecture;
   MmaLayouts (*layouts)();
   ValueType (*types[4])();
+  ScaleRecord (*scales)();  // null of a product without
 
   MmaRecord record() const {
     MmaLayouts l = layouts();
-    return {name, architecture, l.shape_mnk, l.thr_id, l.a, l.b, l.c, types[0](), types[1](), types[2](), types[3]()};
+    MmaRecord r{name, architecture, l.shape_mnk, l.thr_id,   l.a,       l.b,
+                l.c,  types[0](),   types[1](),  types[2](), types[3]()};
+    if (scales != nullptr) r.scales = scales();
+    return r;
   }
 };
 
@@ -31,15 +35,37 @@ struct CopyEntry {
   CopyRecord record() const { return reflect(name, architecture); }
 };
 
-template <class Operation>
+// The type of scales in tensor memory. Not all traits that have them name it, but all name this.
+template <class Fragment>
+struct ScaleOf;
+template <class Type, int length, int ctas, bool is_a, UMMA::TmemAllocMode mode>
+struct ScaleOf<UMMA::tmem_sf_frg<Type, length, ctas, is_a, mode>> {
+  using type = Type;
+};
+
+// Where the scales lie: in the threads' registers, or in tensor memory, of which the headers have no such layout.
+template <class Traits>
+constexpr auto scales_of() -> ScaleRecord (*)() {
+  if constexpr (HasScaleLayouts<Traits>::value) {
+    return &scales_of_threads<typename Traits::ValTypeSF, Traits::SFVecSize, typename Traits::SFALayout,
+                              typename Traits::SFBLayout>;
+  } else if constexpr (HasScales<Traits>::value) {
+    return &scales<typename ScaleOf<typename Traits::FrgTypeSFA>::type, Traits::SFVecSize>;
+  } else {
+    return nullptr;
+  }
+}
+
+template <class Operation, class... Arguments>
 constexpr MmaEntry mma(char const* name, int architecture) {
-  using Traits = MMA_Traits<Operation>;
+  using Traits = MMA_Traits<Operation, Arguments...>;
   return {name,
           architecture,
           &mma_layouts<typename Traits::Shape_MNK, typename Traits::ThrID, typename Traits::ALayout,
                        typename Traits::BLayout, typename Traits::CLayout>,
           {&value_type<typename Traits::ValTypeA>, &value_type<typename Traits::ValTypeB>,
-           &value_type<typename Traits::ValTypeC>, &value_type<typename Traits::ValTypeD>}};
+           &value_type<typename Traits::ValTypeC>, &value_type<typename Traits::ValTypeD>},
+          scales_of<Traits>()};
 }
 
 template <class Operation, class... Arguments>
@@ -51,6 +77,10 @@ constexpr auto K = GMMA::Major::K;
 constexpr auto MN = GMMA::Major::MN;
 constexpr auto UK = UMMA::Major::K;
 constexpr auto UMN = UMMA::Major::MN;
+constexpr auto One = UMMA::ScaleIn::One;
+
+template <auto value>
+using Constant = cute::integral_constant<decltype(value), value>;
 
 // The atoms that the headers name, found there by cmake/atom_names.py, and of SM100's and SM120's templates the
 // instances it lists.

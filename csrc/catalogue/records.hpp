@@ -19,6 +19,14 @@ struct ValueType {
   int bits;
 };
 
+// The scales of a block-scaled product: one for each `length` elements along K.
+struct ScaleRecord {
+  ValueType type;
+  int length;
+  std::optional<layout::Layout> layout_a;  // (thread,value) -> flat (m,k) of the element it scales
+  std::optional<layout::Layout> layout_b;
+};
+
 // MMA_Traits: which element of A (M,K), B (N,K) and C (M,N) each thread holds as which value.
 struct MmaRecord {
   std::string name;
@@ -32,6 +40,7 @@ struct MmaRecord {
   ValueType b;
   ValueType c;
   ValueType d;
+  std::optional<ScaleRecord> scales = std::nullopt;
 };
 
 // Copy_Traits: which bit of the source and of the destination each thread moves as which value.

@@ -75,6 +75,26 @@ MmaLayouts mma_layouts() {
   return {lift_int_tuple(ShapeMnk{}), lift(ThrId{}), lift(A{}), lift(B{}), lift(C{})};
 }
 
+template <class Traits, class = void>
+struct HasScales : std::false_type {};
+template <class Traits>
+struct HasScales<Traits, std::void_t<decltype(Traits::SFVecSize)>> : std::true_type {};
+
+template <class Traits, class = void>
+struct HasScaleLayouts : std::false_type {};
+template <class Traits>
+struct HasScaleLayouts<Traits, std::void_t<typename Traits::SFALayout>> : std::true_type {};
+
+template <class Type, int length>
+ScaleRecord scales() {
+  return {value_type<Type>(), length, std::nullopt, std::nullopt};
+}
+
+template <class Type, int length, class A, class B>
+ScaleRecord scales_of_threads() {
+  return {value_type<Type>(), length, lift(A{}), lift(B{})};
+}
+
 template <class Traits>
 MmaRecord reflect_mma(char const* name, int architecture) {
   MmaLayouts const l = mma_layouts<typename Traits::Shape_MNK, typename Traits::ThrID, typename Traits::ALayout,

@@ -276,7 +276,7 @@ def is_extended(name: str) -> bool:
 
 def extended_prints() -> list[Print]:
     """Return one atom of each kind of layouts."""
-    kinds = {str(atom): name for name, atom in atoms.mma.items() if is_extended(name)}
+    kinds = {str(atom): name for name, atom in atoms.mma.items() if atom.architecture < 100 and is_extended(name)}
     return [Print(name, f"print(MMA_Atom<{cpp_atom(name)}>{{}});", text) for text, name in kinds.items()]
 
 

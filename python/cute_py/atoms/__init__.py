@@ -106,6 +106,11 @@ class MMAAtom(Drawable):
         (thread, value) -> index in the column-major (M,K), (N,K) and (M,N) tile.
     a, b, c, d
         The element types.
+    scale, scale_length
+        Of a block-scaled product, the type of the scales, and how many elements along K have one; None and 0 of others.
+    layout_sfa_tv, layout_sfb_tv
+        (thread, value) -> index in the (M,K) and (N,K) tile of the element that is scaled, where threads hold the scales; None
+        where tensor memory does.
     """
 
     name: str
@@ -119,6 +124,10 @@ class MMAAtom(Drawable):
     b: ValueType
     c: ValueType
     d: ValueType
+    scale: ValueType | None = None
+    scale_length: int = 0
+    layout_sfa_tv: Layout | None = None
+    layout_sfb_tv: Layout | None = None
 
     def tiles(self) -> tuple[tuple[str, Layout, int], ...]:
         """Return each operand's name, (thread, value) layout and number of elements."""
@@ -139,7 +148,13 @@ class MMAAtom(Drawable):
         """
         m, n, k = (int(_core.size(mode)) for mode in self.shape_mnk)
         what = f"{m}x{n}x{k}, {self.d.name} = {self.a.name} x {self.b.name} + {self.c.name}"
+        if self.scale is not None:
+            what += f", a scale ({self.scale.name}) for each {self.scale_length} along K"
         lanes = self.lanes
+        if "_2x1SM_" in self.name:
+            return f"{what}, by one thread for two CTAs"
+        if self.architecture >= 100 and len(lanes) == 1:
+            return f"{what}, by one thread for its CTA"
         if len(lanes) == 1:
             return f"{what}, by each thread"
         where = "" if lanes == tuple(range(len(lanes))) else f": lanes {_runs(lanes)}"
@@ -368,7 +383,8 @@ def _plain_name(name: object) -> str:
 
 def _make_mma(record: dict[str, Any]) -> MMAAtom:
     types = {key: ValueType(*record[key]) for key in "abcd"}
-    return MMAAtom(**{**record, **types})
+    scale = None if record["scale"] is None else ValueType(*record["scale"])
+    return MMAAtom(**{**record, **types, "scale": scale})
 
 
 def _make_copy(record: dict[str, Any]) -> CopyTraits:

@@ -256,5 +256,5 @@ def _tiled_mma(record: dict[str, Any] | None) -> TiledMMA | None:
     if record is None:
         return None
     atom = dict(record["atom"])
-    types = {key: ValueType(*atom[key]) for key in "abcd"}
+    types: dict[str, Any] = {key: ValueType(*atom[key]) for key in "abcd"}
     return TiledMMA(MMAAtom(**{**atom, **types}), record["atom_layout"], record["permutations"])
