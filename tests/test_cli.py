@@ -100,7 +100,7 @@ def test_gemm_options(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["A.npy", "folder", "-o", "C.npy"], "cannot read"),
         (["A.npy", "several.npz", "-o", "C.npy"], "several arrays"),
         (["A.npy", "vector.npy", "-o", "C.npy"], "rank 1"),
-        (["D.npy", "B.npy", "-o", "C.npy"], "--cast converts it"),
+        (["D.npy", "B.npy", "-o", "C.npy"], "--cast TYPE converts both"),
         (["complex.npy", "B.npy", "-o", "C.npy", "--cast"], "no float32 equivalent"),
         (["A.npy", "X.npy", "-o", "C.npy"], "same K"),
         (["A.npy", "B.npy", "-o", "C.npy", "--kernel", "sgemm_3"], "near: sgemm_"),
@@ -298,7 +298,7 @@ def test_what_is_reported_is_what_ran(
         "emulator",
     ]
     assert run(files, *arguments, "--json") == 0
-    assert asked == [{"alpha": 0.0, "beta": 2.0, "kernel": "auto", "device": "emulator"}]
+    assert asked == [{"alpha": 0.0, "beta": 2.0, "kernel": "auto", "device": "emulator", "compute": None}]
     np.testing.assert_array_equal(*load(files, "C"), 2 * load(files, "C0")[0])
 
 
@@ -629,3 +629,130 @@ def test_json_of_what_is_shown(arguments: list[str], key: str, value: Any, capsy
 def test_json_of_names(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["atom", "sm70", "8x8x4", "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)) == 8
+
+
+# ---- Types and einsum
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64", "complex128", "int8"])
+def test_gemm_of_every_type_that_a_file_holds(
+    dtype: str, tmp_path: Path, rng: np.random.Generator, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a, b = (rng.integers(-4, 5, shape).astype(dtype) for shape in ((9, 7), (11, 7)))
+    np.save(tmp_path / "A.npy", a)
+    np.save(tmp_path / "B.npy", b)
+    assert run(tmp_path, "A.npy", "B.npy", "-o", "C.npy", "--verify") == 0
+    c = np.load(tmp_path / "C.npy")
+    assert c.dtype == ("int32" if dtype == "int8" else dtype)
+    np.testing.assert_array_equal(c, a.astype(c.dtype) @ b.T.astype(c.dtype))
+    assert "right" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float8_e4m3fn", "float8_e5m2", "float16", "complex64", "int8"])
+def test_gemm_casts(dtype: str, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("ml_dtypes")
+    assert run(files, "D.npy", "B.npy", "--cast", dtype, "-o", "C.npy", "--verify", "--json") == 0
+    D, B, C = load(files, "D", "B", "C")
+    np.testing.assert_array_equal(C, D @ B.T)  # small integers, which all of these have
+    assert json.loads(capsys.readouterr().out)["verified"] is True
+
+
+def test_gemm_computes_in_what_is_asked_for(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("A.npy", "B.npy", "-o", "C.npy", "--device", "emulator", "--compute", "tfloat32", "--json", "--verify")
+    assert run(files, *arguments) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert "tf32" in report["kernel"]
+    assert run(files, "A.npy", "B.npy", "-o", "C.npy", "--compute", "float3") == 2
+    assert "float3" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["D.npy", "B.npy", "-o", "C.npy"], "holds float64 and"),
+        (["strings.npy", "B.npy", "-o", "C.npy"], "which no kernel multiplies; --cast TYPE converts it"),
+        (["strings.npy", "B.npy", "-o", "C.npy", "--cast"], "no float32 equivalent"),
+        (["halves.npy", "halves.npy", "-o", "C.npy", "--cast", "int8"], "no int8"),
+        (["big_endian.npy", "B.npy", "-o", "C.npy"], "--cast TYPE converts it"),
+    ],
+)
+def test_types_that_do_not_fit(
+    files: Path, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    np.save(files / "strings.npy", np.array([["a", "b"]]))
+    np.save(files / "halves.npy", np.full((3, 20), 0.5, np.float32))
+    np.save(files / "big_endian.npy", np.ones((30, 20), ">f4"))
+    assert run(files, *arguments) == 2
+    assert message in capsys.readouterr().err
+    assert not (files / "C.npy").exists()
+
+
+def run_einsum(files: Path, *arguments: str) -> int:
+    return main(["einsum", *(str(files / a) if a.endswith(".npy") else a for a in arguments)])
+
+
+@pytest.mark.parametrize(
+    ("subscripts", "names"),
+    [
+        ("mk,nk->mn", ("A", "B")),
+        ("mk,kn->nm", ("A", "X")),
+        ("ij->ji", ("A",)),
+        ("ij->", ("A",)),
+        ("mk,nk,mn->m", ("A", "B", "C0")),
+        ("...k,k", ("A", "vector")),
+    ],
+)
+def test_einsum(subscripts: str, names: tuple[str, ...], files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    operands = [f"{name}.npy" for name in names]
+    assert run_einsum(files, subscripts, *operands, "-o", "E.npy", "--verify", "--explain", "--repeat", "2") == 0
+    expected = np.einsum(subscripts, *load(files, *names))
+    np.testing.assert_array_equal(np.load(files / "E.npy"), expected)
+    output = capsys.readouterr().out
+    assert output.startswith(f"{subscripts}: ({','.join(map(str, expected.shape))}) float32 in ")
+    assert "against float64: right" in output
+    assert output.endswith(f"wrote {files / 'E.npy'}\n")
+
+
+def test_einsum_casts_and_reports(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("ml_dtypes")
+    assert (
+        run_einsum(files, "mk,nk->mn", "D.npy", "B.npy", "--cast", "bfloat16", "-o", "E.npy", "--verify", "--json") == 0
+    )
+    report = json.loads(capsys.readouterr().out)
+    assert report["shape"] == [30, 40]
+    assert report["type"] == "bfloat16"
+    assert np.load(files / "E.npy").dtype == "float32"
+    assert report["verified"] is True
+    assert 0 <= report["error_ratio"] <= 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["ij,jk->ik", "A.npy", "B.npy", "-o", "E.npy"], "j"),
+        (["ij,jk->ik", "A.npy", "-o", "E.npy"], ""),
+        (["mk,nk->mn", "D.npy", "B.npy", "-o", "E.npy"], "--cast TYPE converts all"),
+        (["mk,nk->mn", "A.npy", "B.npy", "-o", "A.npy"], "which is read"),
+        (["mk,nk->mn", "A.npy", "missing.npy", "-o", "E.npy"], "cannot read"),
+        (["m!,nk->mn", "A.npy", "B.npy", "-o", "E.npy"], "!"),
+    ],
+)
+def test_einsum_failures(files: Path, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    before = {path: path.read_bytes() for path in files.glob("*.npy")}
+    assert run_einsum(files, *arguments) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert "Traceback" not in captured.err
+    assert captured.out == ""
+    assert {path: path.read_bytes() for path in files.glob("*.npy")} == before
+
+
+def test_a_wrong_einsum_is_not_written(
+    files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from cute_py.cli import einsum
+
+    monkeypatch.setattr(einsum, "einsum", lambda subscripts, *arrays, **options: np.einsum(subscripts, *arrays) + 1)
+    assert run_einsum(files, "mk,nk->mn", "A.npy", "B.npy", "-o", "E.npy", "--verify") == 1
+    assert "WRONG, nothing was written" in capsys.readouterr().out
+    assert not (files / "E.npy").exists()

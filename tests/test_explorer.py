@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import http.client
 import re
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from html import unescape
 from html.parser import HTMLParser
@@ -128,6 +130,10 @@ BAD = [
     ("kernel", {"name": "sgemm_9"}, "sgemm_9"),
     ("kernel", {"show": "<script>"}, "there is no '<script>' to show"),
     ("kernel", {"show": "Trace", "step": "1000000"}, "makes steps 0 to"),
+    ("kernel", {"show": "Trace", "step": "x"}, "step: cannot read 'x'"),
+    ("kernel", {"show": "Trace", "step": ""}, "step: one integer is needed"),
+    ("layout", {"text": "zip(())"}, "no tuple of tuples"),
+    ("layout", {"text": "(4,8)", "mark": "len"}, "Slice: cannot read 'len'"),
     ("kernel", {"show": "Trace", "warp": "99"}, "warp must be"),
     ("kernel", {"show": "Owners of C", "i": "-1"}, "-1"),
     ("kernel", {"name": "cpu_baseline_f32", "show": "Tiles"}, "CPU kernel"),
@@ -143,6 +149,36 @@ def test_what_cannot_be_shown_is_explained_beside_the_form(view: str, query: dic
     assert words in unescape(error[1])
     for value in query.values():
         assert value == "" or re.search(r"[<&'\"]", value) or value in answer.body
+
+
+@pytest.mark.parametrize(("mark", "coloured"), [("1,_", 8), ("(1,_),3", 2), ("_,(0,2)", 4), ("_", 32), ("", 32)])
+def test_a_slice_keeps_its_colours(mark: str, coloured: int) -> None:
+    page = show("layout", text="((2,2),(2,4)):((1,4),(2,8))", mark=mark)
+    assert len(re.findall(r'<rect [^>]*fill="#(?!fff)\w+" stroke="#666"', page)) == coloured
+
+
+def test_a_slice_of_a_vector_and_a_swizzle_alone() -> None:
+    assert len(re.findall(r'fill="#(?!fff)\w+" stroke="#666"', show("layout", text="8:1", mark="3"))) == 1
+    page = show("layout", text="Sw<2,0,3>")
+    assert "Sw<2,0,3> o 0 o (4,8):(8,1)" in text_of(page)
+    assert '<table class="matrix">' in page
+
+
+def test_what_would_take_long_is_not_looked_at() -> None:
+    begin = time.perf_counter()
+    slow = {"tile": "(64,128):(128,1)", "type": "half_t", "write": "(1,8192):(0,1)", "read": "(8192,1):(1,0)"}
+    assert "a swizzle is looked for where" in text_of(show("banks", **slow))
+    tile = {"tile": "(2048,2048):(2048,1)", "write": "(128,32768):(32768,1)", "read": "(128,32768):(32768,1)"}
+    assert "4194304 values" in explorer.answer("banks", tile).body
+    assert time.perf_counter() - begin < 10
+
+
+def test_laws_by_modes_of_a_swizzled_layout_are_not_claimed() -> None:
+    text = text_of(show("operation", op="logical_product", a="Sw<2,0,3> o _0 o (8,8):(8,1)", b="(4,3)"))
+    assert "is not looked at" in text
+    assert "does not hold" not in text
+    text = text_of(show("operation", op="right_inverse", a="(4,8):(8,1)", b="garbage((("))
+    assert "right_inverse takes A alone: B is not used" in text
 
 
 def test_text_is_escaped() -> None:
@@ -234,6 +270,13 @@ def test_files_outside_are_not_served(server: Server) -> None:
     assert ask(server, f"/{server.token}/layout?text={'a' * 20000}").status == 414
 
 
+def test_odd_addresses_get_an_answer(server: Server) -> None:
+    assert ask(server, f"/{server.token}").headers["Location"] == f"/{server.token}/layout"
+    with socket.create_connection(("127.0.0.1", server.server_port), timeout=30) as connection:
+        connection.sendall(f"GET http://[x/ HTTP/1.0\r\nHost: 127.0.0.1:{server.server_port}\r\n\r\n".encode())
+        assert connection.makefile("rb").readline().split()[1] == b"400"
+
+
 def test_a_port_that_is_taken_or_none(server: Server) -> None:
     with pytest.raises(OperandError, match=f"cannot listen at port {server.server_port}: .*\n  next: another port"):
         Server(server.server_port)
@@ -303,6 +346,35 @@ def test_a_cell_tells_its_facts_and_marks_those_of_both_pictures(
     marked = re.findall(r'<g [^>]*class="[^"]*\bsame\b[^"]*"[^>]*><title>(.*?)</title>', page, re.DOTALL)
     assert len(marked) == 2
     assert all("index: 17" in title for title in marked)
+
+
+@pytest.mark.tools
+def test_another_part_of_a_kernel_has_another_form(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = """
+    const part = document.querySelector("select[name=show]");
+    if (part.value === "Facts") {
+      part.value = "Trace";
+      part.dispatchEvent(new Event("change", { bubbles: true }));
+    }
+    """
+    page = in_browser(server, "kernel?name=sgemm_sm80_nt_f32", script, tmp_path, monkeypatch)
+    assert 'type="range"' in page
+    assert "Play</button>" in page
+
+
+@pytest.mark.tools
+def test_while_one_types_the_last_answer_stays(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = """
+    const line = document.querySelector("input[name=text]");
+    line.value = "(4,8):(8,";
+    line.dispatchEvent(new Event("input", { bubbles: true }));
+    """
+    page = in_browser(server, "layout?text=(4,8):(8,1)", script, tmp_path, monkeypatch)
+    assert "size, cosize 32, 32" in text_of(page)
+    assert 'class="stale"' in page
+    assert page.count('class="error"') == 1
 
 
 @pytest.mark.tools

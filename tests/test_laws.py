@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cute_py import Layout, LayoutError, OperandError
+from cute_py import Layout, LayoutError, OperandError, make_identity_layout
 from cute_py.laws import LAWS, check_law
 
 RIGHT: list[tuple[str, tuple[Any, ...], int]] = [
@@ -36,6 +36,16 @@ def test_laws_hold(operation: str, arguments: tuple[Any, ...], checked: int) -> 
     assert law.holds
     assert law.checked == checked
     assert str(law).endswith(f"holds at all {checked}")
+
+
+def test_coordinates_of_other_ranks_are_one_if_zeros_are_all_that_differs() -> None:
+    assert check_law("composition", make_identity_layout((4, 8)), "4:1").holds
+
+
+def test_a_complement_in_a_tuple_and_swizzled_modes() -> None:
+    assert check_law("complement", "(2,2):(1,6)", (3, 5)).holds
+    with pytest.raises(LayoutError, match=r"by modes of the swizzled .* is not looked at"):
+        check_law("logical_product", "Sw<2,0,3> o _0 o (8,8):(8,1)", (4, 3))
 
 
 def test_every_law_is_tried() -> None:

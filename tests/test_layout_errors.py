@@ -610,6 +610,7 @@ CONDITIONS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: cl.take((1, 2), 1, 1),
         r"^take: \[1, 1\) is no range of elements of \(1,2\); next: ",
     ),
+    "nothing to zip": (lambda: cl.zip(()), r"^zip: \(\) is no tuple of tuples"),
     "another rank": (lambda: cl.zip("(2,2)", "(2,2,2)"), r"^zip: .*differ in rank"),
     "a rank that is too small": (lambda: cl.append(PLAIN, 1), r"^append: .*more than 1 modes"),
     "a rank below one": (lambda: cl.prepend(PLAIN, 0), r"^prepend: rank is 1"),

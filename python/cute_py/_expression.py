@@ -83,6 +83,8 @@ _WITH_SUBSCRIPTS = (tuple, list, layout.Layout, layout.ComposedLayout, tensor.Te
 def evaluate(text: str) -> Any:
     """Return the value of an expression. Raises OperandError for what cannot be read, CuteError for what cannot be done."""
     try:
+        if text.lstrip().startswith("Sw") and " o " not in text:
+            return layout.parse(text)
         return layout.Layout(text) if "o" not in text else layout.ComposedLayout(text)
     except LayoutError as error:
         notation_error = error

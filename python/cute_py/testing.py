@@ -33,6 +33,7 @@ __all__ = [
     "check_contract",
     "check_gemm",
     "count_checks",
+    "einsum_error_ratio",
     "error_ratio",
     "gemm_reference",
     "numpy_type",
@@ -126,6 +127,62 @@ def check_contract(
     ratio = _ratio(subscripts, result, A, B, C, alpha, beta, compute)
     if not ratio <= 1:
         raise AssertionError(f"an element of the product is off by {ratio:.3g} times its bound")
+
+
+def einsum_error_ratio(
+    subscripts: str, result: npt.ArrayLike, *operands: npt.ArrayLike, compute: str | None = None
+) -> float:
+    """Return the largest error of an element of an einsum, divided by its bound; at most 1 if the result is right.
+
+    The reference is numpy.einsum in float64 or complex128. The bound is the one above for as many sums as the summed extents make, and two more roundings
+    for each operand: what rounding alone can do on any path. `compute` is what it was summed in, by default by the operands' types.
+
+    >>> import cute_py, numpy as np
+    >>> X = np.random.default_rng(0).standard_normal((5, 6, 7)).astype(np.float32)
+    >>> einsum_error_ratio("aij,bij,cij->abc", cute_py.einsum("aij,bij,cij->abc", X, X, X), X, X, X) < 1
+    True
+    """
+    from opt_einsum.parser import parse_einsum_input  # the import of products shall not wait for it
+
+    compute = compute or _compute_of(*operands)
+    wide = [_wide(x) for x in operands]
+    got = _wide(result)
+    with np.errstate(all="ignore"):
+        reference = np.einsum(subscripts, *wide, optimize=True)
+        products = np.einsum(subscripts, *(np.abs(x) for x in wide), optimize=True)
+    if got.shape != reference.shape:
+        raise ValueError(f"result has shape {got.shape}, the product {reference.shape}")
+    written = np.asarray(result).dtype.name
+    if got.size == 0:
+        return 0.0
+    if written.startswith("int"):
+        return float((np.abs(got - reference) / (0.5 + 2.0**-40 * np.abs(reference))).max())
+    inputs, output, _ = parse_einsum_input([subscripts, *wide])
+    extents: dict[str, int] = {}
+    for letters, x in zip(inputs.split(","), wide, strict=True):
+        extents.update({letter: max(n, extents.get(letter, 0)) for letter, n in zip(letters, x.shape, strict=True)})
+    summed = math.prod(n for letter, n in extents.items() if letter not in output)
+    n = (summed + 2 * len(wide)) * (2 if compute.startswith("complex") else 1) * (2 if _is_double(compute) else 1)
+    u, _, smallest = _ROUNDING["float64" if compute == "int32" else _REAL.get(compute, compute)]
+    u_out, _, smallest_out = _ROUNDING[_REAL.get(written, written)]
+    step = 2.0**-10 * len(wide) if compute == "tfloat32" else 0.0
+    with np.errstate(all="ignore"):
+        gamma = n * u / (1 - n * u) if n * u < 1 else np.inf
+        bound = (
+            (gamma + step) * products
+            + len(wide) * u_out * products
+            + (u + u_out) * np.abs(reference)
+            + n * smallest
+            + smallest_out
+        )
+        same = np.where(np.isnan(reference), np.isnan(got), got == reference)
+        error = np.where(np.isfinite(got), np.abs(got - reference), np.inf)
+        ratio = np.where(np.isfinite(reference), error / bound, np.where(same, 0.0, np.inf))
+    return float(np.where(np.isnan(ratio), np.inf, ratio).max())
+
+
+def _is_double(compute: str) -> bool:
+    return compute in ("float64", "complex128")  # the reference rounds, too
 
 
 def _wide(x: npt.ArrayLike) -> Array:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from cute_py.catalogue.bench import bench
 from cute_py.cli.draw import write
-from cute_py.cli.gemm import check_output
+from cute_py.cli.files import check_output
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from cute_py._expression import evaluate
 from cute_py._files import write_whole
 from cute_py.cli.command_error import CommandError
-from cute_py.cli.gemm import check_output
+from cute_py.cli.files import check_output
 from cute_py.drawing.picture import Drawable
 from cute_py.layout import ComposedLayout, Layout
 

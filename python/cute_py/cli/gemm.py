@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
-import stat
 import statistics
 import time
 from pathlib import Path
@@ -14,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from cute_py._files import write_whole
 from cute_py.cli.command_error import CommandError
+from cute_py.cli.files import CAST, check_output, load, result_type, save
 from cute_py.products.gemm import gemm
 from cute_py.testing import error_ratio
 
@@ -26,15 +24,16 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = commands.add_parser(
         "gemm",
         help="multiply two matrices in .npy files",
-        description="C = alpha * A B^T + beta * C for float32 matrices A (M,K) and B (N,K), or B (K,N) with --kn.",
+        description="C = alpha * A B^T + beta * C for matrices A (M,K) and B (N,K), or B (K,N) with --kn: float16, float32, float64, complex64, "
+        "complex128, or int8 into int32; with --cast also bfloat16 and float8, into float32.",
     )
-    parser.add_argument("a", metavar="A.npy", type=Path, help="float32 (M,K)")
-    parser.add_argument("b", metavar="B.npy", type=Path, help="float32 (N,K), or (K,N) with --kn")
+    parser.add_argument("a", metavar="A.npy", type=Path, help="(M,K)")
+    parser.add_argument("b", metavar="B.npy", type=Path, help="(N,K), or (K,N) with --kn")
     parser.add_argument(
         "-o", "--output", metavar="C.npy", type=Path, required=True, help="where C (M,N) goes; it may be C0.npy"
     )
     parser.add_argument("--kn", action="store_true", help="B is (K,N): compute A B")
-    parser.add_argument("--c", metavar="C0.npy", type=Path, help="float32 (M,N), the C that beta multiplies")
+    parser.add_argument("--c", metavar="C0.npy", type=Path, help="(M,N), the C that beta multiplies")
     parser.add_argument("--alpha", type=float, default=1.0)
     parser.add_argument("--beta", type=float, default=0.0)
     parser.add_argument("--kernel", default="auto", help="a name that `cute-py kernels` shows (default: auto)")
@@ -43,7 +42,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         choices=["cpu", "emulator", "cuda"],
         help="where to compute (default: the CPU; for a GPU kernel the emulator, if there is no GPU)",
     )
-    parser.add_argument("--cast", action="store_true", help="convert other real types to float32")
+    add_type_arguments(parser)
     parser.add_argument(
         "--repeat",
         type=repeats,
@@ -56,6 +55,20 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     parser.set_defaults(run=run)
+
+
+def add_type_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--cast",
+        nargs="?",
+        const="float32",
+        choices=CAST,
+        metavar="TYPE",
+        help=f"convert the operands: {', '.join(CAST)} (float32, if no type is named)",
+    )
+    parser.add_argument(
+        "--compute", metavar="TYPE", help="what to multiply and add in, such as tfloat32 (default: by the operands)"
+    )
 
 
 def repeats(text: str) -> int:
@@ -75,15 +88,26 @@ def run(options: argparse.Namespace) -> int:
                 f"cannot write {options.output}: it is {path}, which is read\n"
                 "  next: -o another file, and move it there when it is right"
             )
-    a = load(options.a, options.cast)
-    b = load(options.b, options.cast)
+    a = load(options.a, options.cast, 2)
+    b = load(options.b, options.cast, 2)
+    if a.dtype != b.dtype:
+        raise CommandError(f"{options.a} holds {a.dtype} and {options.b} {b.dtype}; --cast TYPE converts both")
     if options.kn:
         b = b.T
-    start = load(options.c, options.cast) if options.c is not None else None
+    dtype = result_type(a.dtype)
+    start = None
+    if options.c is not None:
+        start = load(options.c, dtype.name if options.cast and dtype.kind != "i" else None, 2)
 
-    call = {"kernel": options.kernel, "device": options.device, "alpha": options.alpha, "beta": options.beta}
+    call = {
+        "kernel": options.kernel,
+        "device": options.device,
+        "alpha": options.alpha,
+        "beta": options.beta,
+        "compute": options.compute,
+    }
     try:
-        c = np.empty((a.shape[0], b.shape[0]), np.float32)
+        c = np.empty((a.shape[0], b.shape[0]), dtype)
     except (MemoryError, ValueError):
         raise CommandError(f"there is no memory for the product, {a.shape[0]}x{b.shape[0]}") from None
     if start is not None and start.shape != c.shape:
@@ -109,12 +133,12 @@ def run(options: argparse.Namespace) -> int:
         "target": explanation.target,
         "device": explanation.device,
         "seconds": median,
-        "gflops": 2 * explanation.m * explanation.n * explanation.k / median / 1e9,
+        "gflops": (8 if dtype.kind == "c" else 2) * explanation.m * explanation.n * explanation.k / median / 1e9,
         "output": str(options.output),
     }
     code = 0
     if options.verify:
-        ratio = error_ratio(c, a, b, start, alpha=options.alpha, beta=options.beta)
+        ratio = error_ratio(c, a, b, start, alpha=options.alpha, beta=options.beta, compute=options.compute)
         report["error_ratio"] = ratio if math.isfinite(ratio) else None  # JSON has no infinity
         report["verified"] = ratio <= 1
         code = 0 if ratio <= 1 else 1
@@ -142,61 +166,3 @@ def print_report(report: dict[str, Any], as_json: bool) -> None:
 
 def ratio_text(ratio: float | None) -> str:
     return "infinitely many times" if ratio is None else f"{ratio:.3g}"
-
-
-def load(path: Path, cast: bool) -> np.ndarray[Any, np.dtype[np.float32]]:
-    try:
-        # Opening a pipe waits for whoever writes to it, unless it is opened like this.
-        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise CommandError(
-                    f"cannot read {path}: it is not a plain file\n  next: save the array with numpy.save"
-                )
-            array = np.load(file, allow_pickle=False)
-    except CommandError:
-        raise
-    except Exception as error:  # a damaged file makes NumPy raise almost anything
-        raise CommandError(f"cannot read {path}: {error or type(error).__name__}") from None
-    if not isinstance(array, np.ndarray):
-        raise CommandError(f"cannot read {path}: it holds several arrays; save one with numpy.save")
-    if array.ndim != 2:
-        raise CommandError(f"{path} holds an array of rank {array.ndim}, not a matrix")
-    if array.dtype == np.float32:
-        return array
-    if not cast:
-        raise CommandError(f"{path} holds {array.dtype.str}, not native float32; --cast converts it")
-    if array.dtype.kind not in "biuf":
-        raise CommandError(f"{path} holds {array.dtype}, which has no float32 equivalent")
-    return array.astype(np.float32)
-
-
-def check_output(path: Path) -> Path:
-    """Find out before the work, not after it, that the result has no place to go. Return the place, links followed."""
-    try:
-        try:
-            path = path.resolve()
-        except RuntimeError:  # what Python before 3.13 says of links that lead in a circle
-            raise CommandError(f"cannot write {path}: its links lead in a circle") from None
-        if path.is_symlink():  # and where a resolved path stays one
-            raise CommandError(f"cannot write {path}: its links lead in a circle")
-        if path.is_dir():
-            raise CommandError(f"cannot write {path}: it is a folder")
-        if not path.parent.is_dir():
-            raise CommandError(f"cannot write {path}: there is no folder {path.parent}")
-        if path.exists() and not stat.S_ISREG(path.stat().st_mode):
-            raise CommandError(f"cannot write {path}: it is not a plain file")
-        if path.exists() and not os.access(path, os.W_OK):
-            raise CommandError(f"cannot write {path}: it is read-only")
-        if not os.access(path.parent, os.W_OK):
-            raise CommandError(f"cannot write {path}: no permission for {path.parent}")
-    except OSError as error:
-        raise CommandError(f"cannot write {path}: {error.strerror or error}") from None
-    return path
-
-
-def save(path: Path, array: Any) -> None:
-    """Write a .npy file that appears whole or not at all."""
-    try:
-        write_whole(path, lambda file: np.save(file, array, allow_pickle=False))
-    except OSError as error:
-        raise CommandError(f"cannot write {path}: {error.strerror or error}") from None

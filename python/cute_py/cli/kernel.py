@@ -12,7 +12,7 @@ from cute_py.catalogue.kernels import Kernel, kernels
 from cute_py.catalogue.report import kernel_report
 from cute_py.cli.command_error import CommandError
 from cute_py.cli.draw import write
-from cute_py.cli.gemm import check_output
+from cute_py.cli.files import check_output
 from cute_py.layout import notation
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from cute_py.catalogue.ladder import ladder
 from cute_py.cli.draw import write
-from cute_py.cli.gemm import check_output
+from cute_py.cli.files import check_output
 from cute_py.machine.devices import Device
 
 

@@ -35,6 +35,14 @@ async function ask() {
   try {
     const response = await fetch(url, { signal: asked.signal });
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    const problem = page.querySelector(".error");
+    document.querySelectorAll(".error").forEach(old => old.remove());
+    document.getElementById("answer").classList.toggle("stale", problem !== null);
+    if (problem) {  // while one types, what was there last stays
+      form.after(problem);
+      status.textContent = "";
+      return false;
+    }
     const chosen = document.querySelector("input[name=fact]:checked");
     document.getElementById("answer").replaceWith(page.getElementById("answer"));
     const again = chosen && [...document.querySelectorAll("input[name=fact]")].find(input => input.value === chosen.value);
@@ -44,14 +52,26 @@ async function ask() {
     link();
     return true;
   } catch (error) {
-    if (error.name !== "AbortError") status.textContent = "the explorer does not answer: is cute-py explore still running?";
+    if (error.name !== "AbortError") status.textContent = "there was no answer; is cute-py explore still running?";
     return false;
   } finally {
     clearTimeout(late);
   }
 }
 
+// Another kernel, or another part of it, has another form.
+function asksForAnotherForm(field) {
+  return form.getAttribute("action") === "kernel" && ["name", "show", "warp"].includes(field.name);
+}
+
+form.addEventListener("change", event => {
+  if (!asksForAnotherForm(event.target)) return;
+  const query = new URLSearchParams(new FormData(form));
+  query.delete("step");
+  location.assign("kernel?" + query);
+});
 form.addEventListener("input", event => {
+  if (asksForAnotherForm(event.target)) return;
   clearTimeout(timer);
   timer = setTimeout(ask, event.target.type === "text" ? 300 : 0);
 });

@@ -68,10 +68,15 @@ class _Handler(BaseHTTPRequestHandler):
             return Answer(403, "text/plain", "the explorer answers to 127.0.0.1 alone\n")
         if len(self.path) > _LONGEST:
             return Answer(414, "text/plain", f"an address has at most {_LONGEST} characters\n")
-        parts = urlsplit(self.path)
+        try:
+            parts = urlsplit(self.path)
+        except ValueError:
+            return Answer(400, "text/plain", "this is no address\n")
         _, token, *rest = [*parts.path.split("/", 2), ""]
         if not hmac.compare_digest(token.encode(), self.server.token.encode()):
             return Answer(403, "text/plain", "the address lacks the token that cute-py explore printed\n")
+        if parts.path.count("/") == 1:
+            return Answer(303, "text/plain", "", {"Location": f"/{token}/layout"})
         with self.server.busy:
             return self.server.explorer.answer(rest[0], dict(parse_qsl(parts.query, keep_blank_values=True)))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -32,7 +34,9 @@ Query = Mapping[str, str]
 Part = str | Picture
 
 _MOST_ANALYSED = 1 << 16  # coordinates
-_MOST_SEARCHED = 1 << 13  # elements, which some hundred swizzles move
+_MOST_ACCESSED = 1 << 17  # (thread, value) whose banks are looked at
+_MOST_SEARCHED = 1 << 12  # elements, which some hundred swizzles move
+_MOST_INSTRUCTIONS = 256  # of the writers, and of the readers, for each of these swizzles
 _MOST_NAMES = 300  # in a list
 _COLOURS = ("", "index", "row", "column", "mode0", "mode1", "tile")
 
@@ -84,10 +88,12 @@ def layout(query: Query) -> View:
     form = _layout_form(query)
     value = evaluate(query.get("text", "((2,2),(2,4)):((1,4),(2,8))"))
     parts: list[Part] = [_examples("layout", _LAYOUTS)]
+    if isinstance(value, cl.Swizzle):
+        value = _on_indices(value)
     if isinstance(value, (cl.Layout, cl.ComposedLayout)):
-        parts += [titled("Layout", _facts_of(value)), titled("As a function", _as_function(value))]
         if value.size:
             parts.append(_picture(value, query))
+        parts += [titled("Layout", _facts_of(value)), titled("As a function", _as_function(value))]
     elif isinstance(value, Drawable):
         parts += [titled(type(value).__name__, pre(value)), value._picture()]
     elif isinstance(value, Tensor):
@@ -101,6 +107,13 @@ def layout(query: Query) -> View:
     return View(form, parts)
 
 
+def _on_indices(swizzle: cl.Swizzle) -> cl.ComposedLayout:
+    """Return a swizzle of the indices that it tells apart, in rows whose number it mixes in."""
+    columns = 1 << min(swizzle.base + abs(swizzle.shift), 6)
+    rows = 1 << min(max(swizzle.bits, 1), 6)
+    return cl.ComposedLayout(swizzle, 0, cl.Layout((rows, columns), (columns, 1)))
+
+
 def _notation(value: Any) -> str:
     try:
         return _core.print_tiler(value)
@@ -110,19 +123,36 @@ def _notation(value: Any) -> str:
 
 def _picture(value: Any, query: Query) -> Picture:
     tile = _numbers("tile", query.get("tile", ""))
-    mark = _numbers("mark", query.get("mark", ""))
+    mark = _coordinate(query.get("mark", ""))
     return picture_of_layout(value, color=query.get("color") or None, tile=tile, mark=mark)
 
 
-def _numbers(name: str, text: str) -> tuple[int | None, ...] | None:
-    """Return integers, or None for _, with commas between them; None of no text."""
+def _numbers(name: str, text: str) -> tuple[int, ...] | None:
+    """Return integers with commas between them; None of no text."""
     if not text.strip():
         return None
-    words = [word.strip() for word in text.strip().strip("()").split(",")]
     try:
-        return tuple(None if word == "_" else int(word) for word in words)
+        return tuple(int(word) for word in text.strip().strip("()").split(","))
     except ValueError:
         raise OperandError(f"{name}: cannot read {text!r}; integers with commas between them, such as 2,4") from None
+
+
+def _coordinate(text: str) -> Any:
+    """Return a coordinate in which _ is None, such as 1,_ and (_,1),2; None of no text."""
+    if not text.strip():
+        return None
+    try:
+        return _checked(ast.literal_eval(re.sub(r"\b_\b", "None", text.strip())))
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        raise OperandError(f"Slice: cannot read {text!r}; a coordinate with _ for open modes, such as 1,_") from None
+
+
+def _checked(coordinate: Any) -> Any:
+    if isinstance(coordinate, tuple):
+        return tuple(map(_checked, coordinate))
+    if coordinate is not None and type(coordinate) is not int:
+        raise ValueError
+    return coordinate
 
 
 def _facts_of(value: Any) -> str:
@@ -160,7 +190,7 @@ def _as_function(value: Any) -> str:
     aliases = analysis.aliases(value)
     rows = [
         ("injective", _yes(not aliases, _listed((f"{_core.print_tiler(tuple(c[:2]))} both give {i}" for i, c in aliases.items()), len(aliases)))),
-        ("contiguous", _yes(not gaps, _listed((f"{a} to {b}" if a < b else str(a) for a, b in gaps), len(gaps), "not reached: "))),
+        ("image without gaps", _yes(not gaps, _listed((f"{a} to {b}" if a < b else str(a) for a, b in gaps), len(gaps), "not reached: "))),
         ("reaches", f"{where.distinct} of {where.span} indices from {where.first} to {where.last}"),
         ("widest vector from 0", str(analysis.contiguity(value))),
     ]  # fmt: skip
@@ -189,7 +219,7 @@ def _listed(items: Iterator[str] | Any, count: int, what: str = "") -> str:
 
 def _matrix(matrix: Any) -> str:
     rows = "".join("<tr>" + "".join(f"<td>{bit}</td>" for bit in row) + "</tr>" for row in matrix.tolist())
-    return f'<table class="matrix">{rows}</table>'
+    return f'<table class="matrix"><caption>column c: the bits of the index at coordinate 2^c, the lowest on top</caption>{rows}</table>'
 
 
 # ---- Operations
@@ -234,21 +264,18 @@ def operation(query: Query) -> View:
     second = query.get("b", "(4,3)").strip()
     if op not in _OF_ONE and (second or op != "complement"):
         arguments.append(_second(op, second))
-    law = check_law(op, *arguments)
-    how = f"holds at all {law.checked} that were looked at" if law.holds else f"does not hold: {law.counterexample}"
-    parts: list[Part] = [
-        _examples("operation", _OPERATIONS),
-        titled(
-            "Result",
-            table(
-                [
-                    ("result", link("layout", str(law.result), text=law.result)),
-                    ("law", escape(law.statement)),
-                    ("", escape(how)),
-                ]
-            ),
-        ),
-    ]
+    result = getattr(cl, op)(*arguments)
+    rows = [("result", link("layout", str(result), text=result))]
+    try:
+        law = check_law(op, *arguments)
+    except LayoutError as error:
+        rows.append(("law", escape(_first_line(error))))
+    else:
+        how = f"holds at all {law.checked} that were looked at" if law.holds else f"does not hold: {law.counterexample}"
+        rows += [("law", escape(law.statement)), ("", escape(how))]
+    parts: list[Part] = [_examples("operation", _OPERATIONS), titled("Result", table(rows))]
+    if op in _OF_ONE and second:
+        parts.append(note(f"{op} takes A alone: B is not used"))
     try:
         parts.append(titled("Steps", pre(cute_py.explain(op, *arguments))))
     except CuteError as error:
@@ -256,7 +283,7 @@ def operation(query: Query) -> View:
     try:
         parts.append(diagram(op, *arguments)._picture())
     except CuteError as error:
-        parts += [note(_first_line(error)), picture_of_layout(law.result)]
+        parts += [note(_first_line(error)), picture_of_layout(result)]
     return View(form, parts)
 
 
@@ -321,6 +348,11 @@ def banks(query: Query) -> View:
     tile, write, read = (_layout_of(name, of(name)) for name in ("tile", "write", "read"))
     vectors = {name: _vector(name, of(name)) for name in ("write_vector", "read_vector")}
     element = all_atoms.value_type(of("type"))
+    for name, tv in (("write", write), ("read", read)):
+        if tv.size > _MOST_ACCESSED:
+            raise OperandError(f"{name}: {tv.size} values; {_MOST_ACCESSED} at most are looked at")
+    counts = [_instructions(tv, vectors[f"{name}_vector"]) for name, tv in (("write", write), ("read", read))]
+    is_small = max(tile.size, write.size, read.size) <= _MOST_SEARCHED and max(counts) <= _MOST_INSTRUCTIONS
     costs = [
         ("write", str(bank_conflicts(tile, write, element, vector=vectors["write_vector"], is_write=True))),
         ("read", str(bank_conflicts(tile, read, element, vector=vectors["read_vector"]))),
@@ -330,7 +362,7 @@ def banks(query: Query) -> View:
         _examples("banks", _BANK_EXAMPLES),
         titled("As it is", table((n, escape(v)) for n, v in costs)),
     ]
-    if max(tile.size, write.size, read.size) <= _MOST_SEARCHED and not isinstance(tile, cl.ComposedLayout):
+    if is_small and not isinstance(tile, cl.ComposedLayout):
         best = best_swizzle(tile, element, write, read, **vectors)
         rows = [
             ("layout", link("layout", str(best.layout), text=best.layout)),
@@ -347,9 +379,20 @@ def banks(query: Query) -> View:
             for kind in dict.fromkeys((tile, best.layout))
         ]
     else:
-        parts.append(note(f"a swizzle is looked for where the tile has none yet and at most {_MOST_SEARCHED} elements"))
+        parts.append(
+            note(
+                f"a swizzle is looked for where the tile has none yet, of at most {_MOST_SEARCHED} elements and {_MOST_INSTRUCTIONS} instructions"
+            )
+        )
         parts.append(picture_of_layout(tile, bank=element.bits))
     return View(_banks_form(query), parts)
+
+
+def _instructions(tv: Any, vector: int) -> int:
+    """Return how many instructions the warps of a layout (thread, value) need."""
+    if tv.rank != 2 or vector < 1:
+        return 0  # which is refused with a reason
+    return -(-int(cl.size(tv, 0)) // 32) * int(cl.size(tv, 1)) // vector
 
 
 def _coalesced(tv: Any, element: Any, vector: int, text: str) -> str:
@@ -371,7 +414,7 @@ def _layout_of(name: str, text: str) -> Any:
 
 def _vector(name: str, text: str) -> int:
     numbers = _numbers(name, text)
-    if numbers is None or len(numbers) != 1 or numbers[0] is None:
+    if numbers is None or len(numbers) != 1:
         raise OperandError(f"{name}: one integer is needed, not {text!r}")
     return numbers[0]
 
@@ -433,7 +476,7 @@ def kernels(query: Query) -> View:
     found = [k for k in cute_py.kernels().find(*find.split()).values() if "emulator" in k.targets and k.multiplies]
     head = "".join(
         f'<th scope="col">{title}</th>'
-        for title in ("name", "computes in", "tile", "threads", "stages", "shared memory")
+        for title in ("name", "computes in", "tile", "threads", "stages", "shared memory, bytes")
     )
     rows = "".join(
         f"<tr><td>{link('kernel', k.name, name=k.name)}</td><td>{k.compute}</td><td>{'x'.join(map(str, k.tile))}</td><td>{k.threads}</td>"
@@ -455,9 +498,9 @@ def _kernel_form(query: Query) -> str:
         form += field("warp", "Warp", query.get("warp", "0"), size=3)
         try:
             most = len(_playback(name, _vector("warp", query.get("warp", "0")))) - 1
+            step = min(max(_vector("step", query.get("step", "0")), 0), most)
         except CuteError:
             return form
-        step = min(max(_vector("step", query.get("step", "0")), 0), most)
         form += f'<label>Step, 0 to {most} <input type="range" name="step" min="0" max="{most}" value="{step}"></label>'
     return form
 
@@ -468,7 +511,10 @@ def kernel(query: Query) -> View:
     show = query.get("show", "Facts")
     if show not in (*SECTIONS, _TRACE):
         raise OperandError(f"kernel: there is no {show!r} to show; there are: {', '.join((*SECTIONS, _TRACE))}")
-    tabs = "".join(link("kernel", title, name=found.name, show=title) for title in (*SECTIONS, _TRACE))
+    tabs = "".join(
+        f"<b>{title}</b>" if title == show else link("kernel", title, name=found.name, show=title)
+        for title in (*SECTIONS, _TRACE)
+    )
     parts: list[Part] = [f'<p class="examples">{tabs}</p>']
     if show == _TRACE:
         parts += _trace(found, query)
@@ -552,8 +598,9 @@ def _trace(found: Kernel, query: Query) -> list[Part]:
     return [
         note(f"M={m} N={n} K={k} in the emulator, block (0,0). Phases are what lies between barriers; a multiplication of a warpgroup "
              "reads shared memory element by element here."),
-        f'<p class="player">{phases} {worst} {" ".join(around)}</p>',
+        f'<p class="player">{phases} {worst} <noscript>{" ".join(around)}</noscript></p>',
         _strip(costs, number),
+        note(f"step {number} of 0 to {len(steps) - 1}, in phase {steps[number].phase}"),
         steps[number]._picture(),
     ]  # fmt: skip
 
@@ -570,21 +617,25 @@ def _strip(costs: Sequence[tuple[str, int]], now: int) -> str:
     """Return a bar for each step, as high as its wavefronts or segments, or for some steps the highest of them."""
     across, up = _STRIP
     together = -(-len(costs) // across)
-    most = max(waves for _, waves in costs)
+    most = {kind == "global": 1 for kind, _ in costs}
+    for kind, waves in costs:
+        most[kind == "global"] = max(most[kind == "global"], waves)
     bars = []
     for first in range(0, len(costs), together):
-        kind, waves = max(costs[first : first + together], key=lambda step: step[1])
+        kind, waves = max(costs[first : first + together], key=lambda step: step[1] / most[step[0] == "global"])
         x, width = across * first / len(costs), across * together / len(costs)
-        height = max(up * waves / most, 1)
+        height = max(up * waves / most[kind == "global"], 1)
         bars.append(
             f'<rect class="{kind}" x="{x:.2f}" y="{up - height:.1f}" width="{width:.2f}" height="{height:.1f}"/>'
         )
     position = across * now / len(costs)
+    shared, memory = most.get(False, 0), most.get(True, 0)
     return (
-        f'<svg class="strip" role="img" aria-label="What each of the {len(costs)} steps costs, at most {most}" data-steps="{len(costs)}" '
+        f'<svg class="strip" role="img" aria-label="What each of the {len(costs)} steps costs" data-steps="{len(costs)}" '
         f'viewBox="0 -4 {across} {up + 4}" width="100%" height="{up + 4}" preserveAspectRatio="none">{"".join(bars)}'
         f'<rect class="now" x="{position:.2f}" y="-4" width="2" height="{up + 4}"/></svg>'
-        '<p class="note">Wavefronts of each step that reads (blue) or writes (orange) shared memory; segments of global memory (green).</p>'
+        f'<p class="note">Wavefronts of each step that reads (blue) or writes (orange) shared memory, at most {shared}; segments of global '
+        f"memory (green), at most {memory}, on a scale of their own.</p>"
     )
 
 
