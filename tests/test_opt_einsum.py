@@ -106,3 +106,53 @@ def test_vecdot(dtype: Any) -> None:
     for axis in (0, -3, "a"):
         with pytest.raises(OperandError, match="axis is a number from -2 to -1"):
             cute_py.vecdot(A, A, axis=axis)
+
+
+# ---- cotengra and quimb, which find orders for large networks
+
+
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Note each product that is asked for by its name."""
+    calls: list[str] = []
+    for name in ("einsum", "tensordot"):
+        ours = getattr(cute_py, name)
+
+        def product(*operands: Any, _name: str = name, _ours: Any = ours, **options: Any) -> Any:
+            calls.append(_name)
+            return _ours(*operands, **options)
+
+        monkeypatch.setattr(cute_py, name, product)
+    return calls
+
+
+@pytest.mark.filterwarnings("default")  # theirs, about optional packages
+def test_cotengra(monkeypatch: pytest.MonkeyPatch) -> None:
+    cotengra = pytest.importorskip("cotengra")
+    inputs, output, shapes, sizes = cotengra.utils.lattice_equation([3, 3, 3], d_max=3, seed=1)
+    rng = np.random.default_rng(0)
+    arrays = [rng.standard_normal(shape) for shape in shapes]
+    tree = cotengra.array_contract_tree(inputs, output, sizes, optimize="greedy")
+    expected = tree.contract(arrays)
+    calls = counted(monkeypatch)
+    pair = (cute_py.einsum, cute_py.tensordot)
+    np.testing.assert_allclose(tree.contract(arrays, implementation=pair), expected, rtol=1e-10)
+    assert len(calls) >= len(arrays) - 1
+    sliced = tree.slice(target_slices=4)
+    np.testing.assert_allclose(sliced.contract(arrays, implementation=pair), expected, rtol=1e-10)
+
+
+@pytest.mark.filterwarnings("default")
+def test_quimb() -> None:
+    autoray, quimb = pytest.importorskip("autoray"), pytest.importorskip("quimb.tensor")
+    assert autoray.get_lib_fn("cute_py", "tensordot") is cute_py.tensordot  # which is how quimb finds products
+    circuit = quimb.Circuit(6)
+    for i in range(6):
+        circuit.apply_gate("H", i)
+    for i in range(5):
+        circuit.apply_gate("CZ", i, i + 1)
+    for i in range(6):
+        circuit.apply_gate("RX", 0.3 * i, i)
+    sites = tuple(f"k{i}" for i in range(6))
+    expected = circuit.psi.contract(output_inds=sites, optimize="greedy")
+    found = circuit.psi.contract(output_inds=sites, optimize="greedy", backend="cute_py")
+    np.testing.assert_allclose(found.data, expected.data, atol=1e-12)
