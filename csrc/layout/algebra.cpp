@@ -232,7 +232,8 @@ IntTuple zip_pair(IntTuple const& a, IntTuple const& b) {
 }
 
 IntTuple zip_tuple(IntTuple const& t) {
-  if (!t.is_tuple() || t.rank() == 0 || !t[0].is_tuple()) throw LayoutError("zip: " + to_string(t) + " is no tuple of tuples");
+  if (!t.is_tuple() || t.rank() == 0 || !t[0].is_tuple())
+    throw LayoutError("zip: " + to_string(t) + " is no tuple of tuples");
   std::vector<IntTuple> result;
   for (int i = 0; i < t[0].rank(); ++i) {
     std::vector<IntTuple> row;
