@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -285,16 +286,15 @@ def test_a_port_that_is_taken_or_none(server: Server) -> None:
 
 
 def test_the_command_prints_the_address_and_ends_at_ctrl_c() -> None:
-    code = (
-        "import _thread, sys, threading\n"
-        "from cute_py.cli import main\n"
-        "threading.Timer(2, _thread.interrupt_main).start()\n"
-        "sys.exit(main(['explore', '--no-browser']))\n"
-    )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert run.returncode == 0, run.stderr
-    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/[\w-]{22}/  \(Ctrl-C ends it\)\n", run.stdout)
-    assert run.stderr == ""
+    command = [sys.executable, "-m", "cute_py", "explore", "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        line = running.stdout.readline()
+        running.send_signal(signal.SIGINT)
+        assert running.wait(30) == 0
+        assert running.stderr.read() == ""
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/[\w-]{22}/  \(Ctrl-C ends it\)\n", line)
 
 
 # ---- In a browser

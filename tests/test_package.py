@@ -38,14 +38,23 @@ def test_the_package_is_typed_and_its_stubs_are_true(tmp_path: Path) -> None:
     package = Path(cute_py.__file__).parent
     assert (package / "py.typed").exists()
     assert (package / "_core.pyi").read_text() == (ROOT / "python" / "cute_py" / "_core.pyi").read_text()
-    allowed = tmp_path / "allowed"
+    check = stubtest((package / "_core.pyi").read_text(), tmp_path)
+    assert check.returncode == 0, check.stdout + check.stderr
+
+
+def stubtest(stub: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Compare a stub with the compiled module."""
+    package = folder / "cute_py"
+    package.mkdir()
+    (package / "__init__.pyi").write_text("")
+    (package / "_core.pyi").write_text(stub)
+    allowed = folder / "allowed"
     classes = ["Buffer", "ComposedLayout", "Layout", "ScaledBasis", "Swizzle"]
     allowed.write_text("".join(f"cute_py._core.{c}\n" for c in classes))  # pybind11's metaclass has no name in a stub
-    check = subprocess.run(
+    return subprocess.run(
         [sys.executable, "-m", "mypy.stubtest", f"--allowlist={allowed}", "cute_py._core"],
-        capture_output=True, text=True, cwd=tmp_path, env={**os.environ, "MYPYPATH": str(ROOT / "python")},
+        capture_output=True, text=True, cwd=folder, env={**os.environ, "MYPYPATH": str(folder)},
     )  # fmt: skip
-    assert check.returncode == 0, check.stdout + check.stderr
 
 
 @pytest.mark.parametrize("module", [cute_py, cute_py.layout, cute_py.atoms, cute_py.errors, cute_py.testing])
@@ -99,15 +108,12 @@ def test_kernels_is_a_mapping_with_helpful_errors() -> None:
 
 
 def test_stubtest_is_not_a_formality(tmp_path: Path) -> None:
-    """A stub that lacks a function is noticed."""
+    """A stub that lacks a function is noticed, and one that lacks a method."""
     stub = (ROOT / "python" / "cute_py" / "_core.pyi").read_text()
-    package = tmp_path / "cute_py"
-    package.mkdir()
-    (package / "__init__.pyi").write_text("")
-    (package / "_core.pyi").write_text(stub.replace("def host_isa() -> str: ...\n", ""))
-    check = subprocess.run(
-        [sys.executable, "-m", "mypy.stubtest", "cute_py._core"],
-        capture_output=True, text=True, cwd=tmp_path, env={**os.environ, "MYPYPATH": str(tmp_path)},
-    )  # fmt: skip
-    assert check.returncode != 0
-    assert "host_isa" in check.stdout
+    for number, line in enumerate(("def host_isa() -> str: ...\n", "    def __radd__(self, other: Any) -> Any: ...\n")):
+        assert line in stub
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        check = stubtest(stub.replace(line, ""), folder)
+        assert check.returncode != 0
+        assert re.findall(r"host_isa|__radd__", line)[0] in check.stdout

@@ -23,10 +23,10 @@ def run(options: argparse.Namespace) -> int:
     from cute_py.explorer import Server
 
     with Server(options.port) as server:
-        print(f"{server.url}  (Ctrl-C ends it)", flush=True)
-        if not options.no_browser:
-            webbrowser.open(server.url)
         try:
+            print(f"{server.url}  (Ctrl-C ends it)", flush=True)
+            if not options.no_browser:
+                webbrowser.open(server.url)
             server.serve_forever()
         except KeyboardInterrupt:
             return 0
