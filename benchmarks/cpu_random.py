@@ -26,8 +26,7 @@ from typing import Any, NamedTuple
 
 from cpu_peers import medians, restart_once
 
-# Of candidates for --regret: kernels for narrower vectors than the machine has are no choice.
-ISAS = {"baseline", "avx2"}
+ISAS = ("baseline", "avx2", "avx512")
 CONTRACTIONS = Path(__file__).parent / "data" / "tccg48.json"
 
 
@@ -183,10 +182,13 @@ def main() -> int:
             }
             row["kernel"] = chosen.chosen
             if options.regret:
+                # Kernels for narrower vectors than the machine has are no choice.
+                isa = cute_py.kernels()[chosen.chosen].isa
+                narrower = set(ISAS[: ISAS.index(isa)]) if isa else set()
                 plans = {
                     str(i): partial(product.plan(*operands, config=candidate), *arguments)
                     for i, candidate in enumerate(chosen.candidates)
-                    if i == 0 or (candidate.us < 20 * chosen.us and ISAS.isdisjoint(candidate.kernel.split("_")))
+                    if i == 0 or (candidate.us < 20 * chosen.us and narrower.isdisjoint(candidate.kernel.split("_")))
                 }
                 row["candidates"] = {
                     str(chosen.candidates[int(i)]): us for i, us in medians(plans, options.seconds / 2, 3).items()

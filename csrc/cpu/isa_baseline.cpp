@@ -1,3 +1,7 @@
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
+
 #include <type_traits>
 
 #include "cpu/line_kernel.hpp"

@@ -17,10 +17,16 @@ struct RegisterTile {
   constexpr int mr(int element_bytes) const { return vector_bytes / element_bytes * vectors; }
   constexpr int lanes(int element_bytes) const { return vector_bytes / element_bytes; }
 
-  // Vectors along m of products whose factors are not packed: the fewer columns, the more.
+  // Vectors along m of products whose factors are not packed: the fewer columns, the more, in as many registers as
+  // leave some for the factors.
   constexpr int vectors_of(int columns) const {
-    return columns <= few / 3 ? 8 : columns <= few ? 4 : columns <= nr ? vectors : 2;
+    int const most = vector_bytes == 64 ? 24 : vector_bytes == 32 ? 12 : 8;
+    return 8 * columns <= most ? 8 : 4 * columns <= most ? 4 : 3 * columns <= most ? 3 : 2;
   }
+
+  // The same if rows lie along k: as few as have something else to do while each waits for its last sum.
+  constexpr int vectors_along_k(std::int64_t columns) const { return columns <= 2 ? kMostVectorsAlongK : 2; }
+  static constexpr int kMostVectorsAlongK = 4;
 };
 
 // Of a small product, a panel with so many steps of k at most is packed once for all columns.
@@ -31,7 +37,7 @@ constexpr RegisterTile register_tile(Isa isa) {
     case Isa::baseline:
       return {16, 2, 4, 2, 4};
     case Isa::avx2:
-      return {32, 2, 6, 2, 6};
+      return {32, 2, 6, 4, 6};
     case Isa::avx512:
       return {64, 3, 8, 6, 14};
   }
@@ -54,8 +60,8 @@ struct MicroKernel {
                             std::int64_t b_column, std::int64_t b_step, std::int64_t columns, T alpha, T* d,
                             std::int64_t d_column);
 
-  // The same for rows that lie along k, a(i,p) = a[i * a_row + p], at most two vectors of them and at most `few`
-  // columns.
+  // The same for rows that lie along k, a(i,p) = a[i * a_row + p], at most `few` columns and as many vectors of rows as
+  // vectors_along_k says.
   void (*multiply_rows)(std::int64_t k, T const* a, std::int64_t a_row, std::int64_t rows, T const* b,
                         std::int64_t b_column, std::int64_t b_step, std::int64_t columns, T alpha, T* d,
                         std::int64_t d_column);

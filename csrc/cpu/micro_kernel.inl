@@ -128,9 +128,8 @@ void multiply_in_place(std::int64_t k, T const* a, std::int64_t a_step, std::int
   multiply(k, a, a_step, rows, b, b_column, b_step, columns, alpha, d, d_column);
 }
 
-// Vectors of rows: while the sums of one wait for each other the next block of the other is brought into registers.
-constexpr int kSideBySide = 2;
-
+// Vectors of rows side by side: while the sums of one wait for each other the next block of another is brought into
+// registers.
 template <class T, int columns, int count, class Rows>
 void multiply_rows_part(std::int64_t k, Rows const (&rows)[count], T const* b, std::int64_t b_column,
                         std::int64_t b_step, std::int64_t wanted, std::int64_t rows_wanted, T alpha, T* d,
@@ -145,11 +144,12 @@ void multiply_rows_part(std::int64_t k, Rows const (&rows)[count], T const* b, s
   }
   std::int64_t p = 0;
   for (; p + kBlock<T> <= k; p += kBlock<T>) {
-#pragma GCC unroll 2
+#pragma GCC unroll 4
     for (int v = 0; v < count; ++v) {
-      if (p % kOfLine<T> == 0) prefetch_rows<T>(rows[v], p);
+      auto const from_p = rows_from(rows[v], p);
+      if (p % kOfLine<T> == 0) prefetch_rows<T>(from_p, 0);
       Vector x[kBlock<T>];
-      transpose_block<T>(rows[v], p, x);
+      transpose_block<T>(from_p, 0, x);
 #pragma GCC unroll 4
       for (int i = 0; i < kBlock<T>; ++i) {
 #pragma GCC unroll 8
@@ -158,7 +158,7 @@ void multiply_rows_part(std::int64_t k, Rows const (&rows)[count], T const* b, s
     }
   }
   if (p < k) {
-#pragma GCC unroll 2
+#pragma GCC unroll 4
     for (int v = 0; v < count; ++v) {
       RestOfRows<T> const rest(rows[v], p, k - p);
       Vector x[kBlock<T>];
@@ -169,7 +169,7 @@ void multiply_rows_part(std::int64_t k, Rows const (&rows)[count], T const* b, s
       }
     }
   }
-#pragma GCC unroll 2
+#pragma GCC unroll 4
   for (int v = 0; v < count; ++v) {
     if (v * kLanes<T> >= rows_wanted) break;
 #pragma GCC unroll 8
@@ -185,6 +185,25 @@ void multiply_rows_part(std::int64_t k, Rows const (&rows)[count], T const* b, s
   }
 }
 
+template <class T, int columns, int count>
+void multiply_vectors_of_rows(std::int64_t k, T const* a, std::int64_t a_row, std::int64_t rows, T const* b,
+                              std::int64_t b_column, std::int64_t b_step, std::int64_t wanted, T alpha, T* d,
+                              std::int64_t d_column) {
+  constexpr int kRows = count * kLanes<T>;
+  if (rows == kRows) {
+    EvenRows<T> all[count];
+    for (int v = 0; v < count; ++v) all[v] = {a + v * kLanes<T> * a_row, a_row};
+    multiply_rows_part<T, columns>(k, all, b, b_column, b_step, wanted, rows, alpha, d, d_column);
+    return;
+  }
+  // Rows that do not exist are like the last that does.
+  T const* starts[kRows];
+  for (int i = 0; i < kRows; ++i) starts[i] = a + (i < rows ? i : rows - 1) * a_row;
+  T const* const* all[count];
+  for (int v = 0; v < count; ++v) all[v] = starts + v * kLanes<T>;
+  multiply_rows_part<T, columns>(k, all, b, b_column, b_step, wanted, rows, alpha, d, d_column);
+}
+
 template <class T, int columns = 1>
 void multiply_rows(std::int64_t k, T const* a, std::int64_t a_row, std::int64_t rows, T const* b, std::int64_t b_column,
                    std::int64_t b_step, std::int64_t wanted, T alpha, T* d, std::int64_t d_column) {
@@ -195,21 +214,16 @@ void multiply_rows(std::int64_t k, T const* a, std::int64_t a_row, std::int64_t 
       return;
     }
   }
-  constexpr int kRows = kSideBySide * kLanes<T>;
-  if (rows == kRows) {
-    EvenRows<T> const all[kSideBySide] = {{a, a_row}, {a + kLanes<T> * a_row, a_row}};
-    multiply_rows_part<T, columns>(k, all, b, b_column, b_step, wanted, rows, alpha, d, d_column);
-    return;
-  }
-  // Rows that do not exist are like the last that does.
-  T const* starts[kRows];
-  for (int i = 0; i < kRows; ++i) starts[i] = a + (i < rows ? i : rows - 1) * a_row;
+  auto const multiply = [&](auto run) {
+    run(k, a, a_row, rows, b, b_column, b_step, wanted, alpha, d, d_column);
+  };
+  constexpr int kMost = kTile.vectors_along_k(columns);
   if (rows <= kLanes<T>) {
-    T const* const* const one[] = {starts};
-    multiply_rows_part<T, columns>(k, one, b, b_column, b_step, wanted, rows, alpha, d, d_column);
+    multiply(&multiply_vectors_of_rows<T, columns, 1>);
+  } else if (kMost == 2 || rows <= 2 * kLanes<T>) {
+    multiply(&multiply_vectors_of_rows<T, columns, 2>);
   } else {
-    T const* const* const both[] = {starts, starts + kLanes<T>};
-    multiply_rows_part<T, columns>(k, both, b, b_column, b_step, wanted, rows, alpha, d, d_column);
+    multiply(&multiply_vectors_of_rows<T, columns, kMost>);
   }
 }
 

@@ -33,26 +33,46 @@ typename LooseVector<T>::Type& loose(T* data) {
   return *reinterpret_cast<typename LooseVector<T>::Type*>(data);
 }
 
-// The first `count` elements of a vector, and zeros.
+// The first `count` elements of a vector, fewer than all, and zeros. Element by element they would go through memory,
+// where a processor waits for them to be put together.
 template <class T>
 typename VectorOf<T>::Type load_first(T const* data, std::int64_t count) {
+  using Vector = typename VectorOf<T>::Type;
 #if defined(__AVX512F__)
   if constexpr (sizeof(T) == 4) {
     auto const mask = static_cast<__mmask16>((1u << count) - 1);
-    return reinterpret_cast<typename VectorOf<T>::Type>(_mm512_maskz_loadu_ps(mask, data));
+    return reinterpret_cast<Vector>(_mm512_maskz_loadu_ps(mask, data));
   } else {
     auto const mask = static_cast<__mmask8>((1u << count) - 1);
-    return reinterpret_cast<typename VectorOf<T>::Type>(_mm512_maskz_loadu_pd(mask, data));
+    return reinterpret_cast<Vector>(_mm512_maskz_loadu_pd(mask, data));
   }
+#elif defined(__AVX2__)
+  if constexpr (sizeof(T) == 4) {
+    auto const lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    auto const mask = _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(count)), lanes);
+    return reinterpret_cast<Vector>(_mm256_maskload_ps(reinterpret_cast<float const*>(data), mask));
+  } else {
+    auto const mask = _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), _mm256_setr_epi64x(0, 1, 2, 3));
+    return reinterpret_cast<Vector>(_mm256_maskload_pd(data, mask));
+  }
+#elif defined(__SSE2__)
+  auto const* const x = reinterpret_cast<float const*>(data);
+  auto const one = [](float const* at) { return _mm_load_ss(at); };
+  auto const two = [](float const* at) { return _mm_castpd_ps(_mm_load_sd(reinterpret_cast<double const*>(at))); };
+  auto const words = count * (sizeof(T) / 4);
+  return reinterpret_cast<Vector>(words == 1   ? one(x)
+                                  : words == 2 ? two(x)
+                                  : words == 3 ? _mm_movelh_ps(two(x), one(x + 2))
+                                               : _mm_setzero_ps());
 #else
-  typename VectorOf<T>::Type vector = {};
+  Vector vector = {};
   typedef T LooseElement __attribute__((aligned(1), may_alias));
   for (std::int64_t i = 0; i < count; ++i) vector[i] = reinterpret_cast<LooseElement const*>(data)[i];
   return vector;
 #endif
 }
 
-// Writes the first `count` elements of a vector.
+// Writes the first `count` elements of a vector, fewer than all.
 template <class T>
 void store_first(T* data, std::int64_t count, typename VectorOf<T>::Type const& x) {
 #if defined(__AVX512F__)
@@ -61,6 +81,25 @@ void store_first(T* data, std::int64_t count, typename VectorOf<T>::Type const& 
   } else {
     _mm512_mask_storeu_pd(data, static_cast<__mmask8>((1u << count) - 1), reinterpret_cast<__m512d>(x));
   }
+#elif defined(__SSE2__)
+  auto* to = reinterpret_cast<float*>(data);
+  auto const words = count * static_cast<std::int64_t>(sizeof(T) / 4);
+#if defined(__AVX2__)
+  __m128 rest = _mm256_castps256_ps128(reinterpret_cast<__m256>(x));
+  if (words & 4) {
+    _mm_storeu_ps(to, rest);
+    rest = _mm256_extractf128_ps(reinterpret_cast<__m256>(x), 1);
+    to += 4;
+  }
+#else
+  __m128 rest = reinterpret_cast<__m128>(x);
+#endif
+  if (words & 2) {
+    _mm_storel_pi(reinterpret_cast<__m64*>(to), rest);
+    rest = _mm_movehl_ps(rest, rest);
+    to += 2;
+  }
+  if (words & 1) _mm_store_ss(to, rest);
 #else
   typedef T LooseElement __attribute__((aligned(1), may_alias));
   for (std::int64_t i = 0; i < count; ++i) reinterpret_cast<LooseElement*>(data)[i] = x[i];
@@ -90,6 +129,28 @@ struct EvenRows {
 
 // What keeps vectors in registers only where it is inlined.
 #define CUTE_PY_INLINE __attribute__((always_inline)) inline
+
+// The same rows from p on. A compiler would rather keep an address for each row, more than there are registers, than add
+// multiples of a stride.
+template <class T>
+CUTE_PY_INLINE EvenRows<T> rows_from(EvenRows<T> const& rows, std::int64_t p) {
+  T const* first = rows.first + p;
+  asm("" : "+r"(first));
+  return {first, rows.stride};
+}
+
+template <class T>
+struct PointedRows {
+  T const* const* rows;
+  std::int64_t p;
+
+  T const* operator[](int row) const { return rows[row] + p; }
+};
+
+template <class T>
+CUTE_PY_INLINE PointedRows<T> rows_from(T const* const* rows, std::int64_t p) {
+  return {rows, p};
+}
 
 // A vector is made of blocks of 16 bytes, which processors can exchange elements in without moving them far.
 template <class T>
