@@ -45,6 +45,9 @@ constexpr std::int64_t kBytesOfA = 688 << 10;
 constexpr std::int64_t kBytesOfB = 6 << 20;
 constexpr std::int64_t kBytesOfSums = 8 << 20;
 
+// With so many steps of k it shows how a tile's results are written.
+constexpr std::int64_t kFewSteps = 128;
+
 // So many multiply-adds take a moment that nobody notices.
 constexpr std::int64_t kWorkUnchecked = 1 << 22;
 
@@ -225,6 +228,7 @@ class Multiplication {
         stores_plainly_(is_plain(g, micro)),
         // Sums of a group of blocks are kept where the result will be, unless C is there.
         keeps_in_d_(stores_plainly_ && !(g.reads_c && g.c_is_d) && follows(g, Role::d)),
+        writes_at_once_(keeps_in_d_ && !g.reads_c && g.n.rank() <= 1 && k_ <= kFewSteps),
         block_m_(std::min(round_up(rows, micro.mr), kBytesOfA / bytes_of_step() / micro.mr * micro.mr)),
         block_n_(std::min(round_up(columns, micro.nr), kBytesOfB / bytes_of_step() / micro.nr * micro.nr)),
         sum_m_(rows_of_sums(rows)),
@@ -334,6 +338,7 @@ class Multiplication {
         auto const block = kb / block_k_;
         for_each_tile(rows, n.count, [&](std::int64_t i, std::int64_t j) {
           if (keeps_in_d_ && i + micro_.mr < rows) prefetch(ib + i + micro_.mr, j, m.count, n.count);
+          if (writes_at_once_) return multiply_and_write(kk, i, j, ib + i, m.count, n.count);
           multiply_tile(kk, i, j);
           if (add_blocks(block, ib + i, j, m.count, n.count)) finish(tile_, ib + i, j, m.count, n.count);
         });
@@ -354,6 +359,19 @@ class Multiplication {
     micro_.multiply(steps, packed_a_ + i * steps, packed_b_ + j * steps, tile_);
     if constexpr (kComplex) {
       micro_.multiply(steps, packed_a_swapped_ + i * steps, packed_b_ + j * steps, tile_ + micro_.mr * micro_.nr);
+    }
+  }
+
+  // The same, and the tile's rows from `row` on are done.
+  void multiply_and_write(std::int64_t kk, std::int64_t i, std::int64_t j, std::int64_t row, std::int64_t rows_left,
+                          std::int64_t columns_left) const {
+    if constexpr (!kComplex && !std::is_same_v<Scalar, std::uint32_t>) {
+      auto const rows = std::min<std::int64_t>(micro_.mr, rows_left - row);
+      auto const columns = std::min<std::int64_t>(micro_.nr, columns_left - j);
+      auto* const d = static_cast<Scalar*>(d_) + d_places_.rows[row] + d_places_.columns[j];
+      auto const d_column = g_.n.rank() == 0 ? 0 : g_.n[0].stride[Role::d];
+      micro_.multiply_in_place(kk, packed_a_ + i * kk, micro_.mr, rows, packed_b_ + j * kk, 1, micro_.nr, columns,
+                               finish_.alpha(), d, d_column);
     }
   }
 
@@ -407,8 +425,8 @@ class Multiplication {
     auto const rows = std::min<std::int64_t>(micro_.mr, rows_left - i);
     auto const columns = std::min<std::int64_t>(micro_.nr, columns_left - j);
     if constexpr (!kComplex && !std::is_same_v<Scalar, std::uint32_t>) {
-      bool const c_follows = !g_.reads_c || follow_one_another(&c_places_.rows[i], rows);
-      if (stores_plainly_ && c_follows && follow_one_another(&d_places_.rows[i], rows)) {
+      bool const c_follows = !g_.reads_c || follows(g_, Role::c) || follow_one_another(&c_places_.rows[i], rows);
+      if (stores_plainly_ && c_follows && (keeps_in_d_ || follow_one_another(&d_places_.rows[i], rows))) {
         auto const* const c = g_.reads_c ? static_cast<Scalar const*>(c_) + c_places_.rows[i] : nullptr;
         micro_.store(finish_.alpha(), acc, micro_.mr, g_.reads_c ? finish_.beta() : Scalar(0), c,
                      g_.reads_c ? &c_places_.columns[j] : nullptr, static_cast<Scalar*>(d_) + d_places_.rows[i],
@@ -481,6 +499,7 @@ class Multiplication {
   std::int64_t const blocks_;
   bool const stores_plainly_;
   bool const keeps_in_d_;
+  bool const writes_at_once_;  // a tile, out of the registers that it is summed in
   std::int64_t const block_m_;
   std::int64_t const block_n_;
   std::int64_t const sum_m_;

@@ -22,46 +22,67 @@ T multiply_add(T a, T b, T c) {
   return a * b + c;
 }
 
-// So many vectors of a line at a time, from i on while they fit.
-template <class T, int vectors, bool a_varies, bool b_varies>
-std::int64_t multiply_vectors(std::int64_t i, std::int64_t count, std::int64_t steps, LineFactor<T> a, LineFactor<T> b,
-                              T* acc, bool first) {
-  using Vector = typename VectorOf<T>::Type;
-  for (; i + vectors * kLanes<T> <= count; i += vectors * kLanes<T>) {
-    Vector c[vectors] = {};
-    if (!first) {
-      for (int v = 0; v < vectors; ++v) c[v] = loose(acc + i + v * kLanes<T>);
+// So many vectors of a line, the last one with `last` elements if they are not whole.
+template <class T, int vectors, bool a_varies, bool b_varies, bool whole>
+CUTE_PY_INLINE void multiply_vectors(std::int64_t last, std::int64_t steps, T const* a, std::int64_t a_step, T const* b,
+                                     std::int64_t b_step, T* acc, bool first) {
+  auto const load = [&](T const* at, auto varies) {
+    if constexpr (whole || !varies) {
+      return element_of<T, varies>(at);
+    } else {
+      return load_first(at, last);
     }
-    T const* x = a_varies ? a.data + i : a.data;
-    T const* y = b_varies ? b.data + i : b.data;
-    for (std::int64_t p = 0; p < steps; ++p) {
-#pragma GCC unroll 16
-      for (int v = 0; v < vectors; ++v) {
-        c[v] += element_of<T, a_varies>(x + (a_varies ? v * kLanes<T> : 0)) *
-                element_of<T, b_varies>(y + (b_varies ? v * kLanes<T> : 0));
-      }
-      x += a.step;
-      y += b.step;
-    }
-    for (int v = 0; v < vectors; ++v) loose(acc + i + v * kLanes<T>) = c[v];
+  };
+  typename VectorOf<T>::Type c[vectors] = {};
+  if (!first) {
+    for (int v = 0; v < vectors; ++v) c[v] = load(acc + v * kLanes<T>, std::true_type{});
   }
-  return i;
+  for (std::int64_t p = 0; p < steps; ++p) {
+#pragma GCC unroll 16
+    for (int v = 0; v < vectors; ++v) {
+      c[v] += load(a + p * a_step + (a_varies ? v * kLanes<T> : 0), std::bool_constant<a_varies>{}) *
+              load(b + p * b_step + (b_varies ? v * kLanes<T> : 0), std::bool_constant<b_varies>{});
+    }
+  }
+  for (int v = 0; v < vectors; ++v) {
+    if constexpr (whole) {
+      loose(acc + v * kLanes<T>) = c[v];
+    } else {
+      store_first(acc + v * kLanes<T>, last, c[v]);
+    }
+  }
 }
 
 template <class T, bool a_varies, bool b_varies>
-void multiply_line(std::int64_t count, std::int64_t steps, LineFactor<T> const& a, LineFactor<T> const& b, T* acc,
-                   bool first) {
-  std::int64_t i = multiply_vectors<T, 4, a_varies, b_varies>(0, count, steps, a, b, acc, first);
-  i = multiply_vectors<T, 2, a_varies, b_varies>(i, count, steps, a, b, acc, first);
-  i = multiply_vectors<T, 1, a_varies, b_varies>(i, count, steps, a, b, acc, first);
-  typedef T LooseElement __attribute__((aligned(1), may_alias));
-  for (; i < count; ++i) {
-    auto const* x = reinterpret_cast<LooseElement const*>(a_varies ? a.data + i : a.data);
-    auto const* y = reinterpret_cast<LooseElement const*>(b_varies ? b.data + i : b.data);
-    T c = first ? T(0) : acc[i];
-    for (std::int64_t p = 0; p < steps; ++p) c = multiply_add<T>(x[p * a.step], y[p * b.step], c);
-    acc[i] = c;
+CUTE_PY_INLINE void multiply_steps(std::int64_t count, std::int64_t steps, LineFactor<T> const& a,
+                                   LineFactor<T> const& b, T* acc, bool first) {
+  constexpr int kVectors = 4;
+  auto const multiply = [&](std::int64_t i, auto vectors, auto whole) {
+    multiply_vectors<T, vectors, a_varies, b_varies, whole>(count - i, steps, a_varies ? a.data + i : a.data, a.step,
+                                                            b_varies ? b.data + i : b.data, b.step, acc + i, first);
+  };
+  std::int64_t i = 0;
+  for (; i + kVectors * kLanes<T> <= count; i += kVectors * kLanes<T>) {
+    multiply(i, std::integral_constant<int, kVectors>{}, std::true_type{});
   }
+  for (; i + kLanes<T> <= count; i += kLanes<T>) multiply(i, std::integral_constant<int, 1>{}, std::true_type{});
+  if (i < count) multiply(i, std::integral_constant<int, 1>{}, std::false_type{});
+}
+
+// Of one factor that goes along the line a few steps at a time, all of them to the line's end: few places of memory are
+// read at a time, and the sums stay in the first-level cache.
+template <class T, bool a_varies, bool b_varies>
+void multiply_line(std::int64_t count, std::int64_t steps, LineFactor<T> a, LineFactor<T> b, T* acc, bool first) {
+  constexpr std::int64_t kTogether = 4;
+  if constexpr (a_varies != b_varies) {
+    for (; steps > kTogether; steps -= kTogether) {
+      multiply_steps<T, a_varies, b_varies>(count, kTogether, a, b, acc, first);
+      first = false;
+      a.data += kTogether * a.step;
+      b.data += kTogether * b.step;
+    }
+  }
+  multiply_steps<T, a_varies, b_varies>(count, steps, a, b, acc, first);
 }
 
 template <class T>

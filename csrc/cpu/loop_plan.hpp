@@ -49,6 +49,9 @@ inline void find_rectangle(Geometry const& g, std::int64_t block_k, Role larger,
   int dense = 0;
   while (dense < plan.free.rank() && plan.free[dense].stride[Role::d] != 1) ++dense;
   if (dense == plan.free.rank() || (plan.k > 1 && dense != 0)) return;
+  // A long line of sums stays in a cache, while the larger factor is read as it lies.
+  constexpr std::int64_t kLong = 64;
+  if (plan.k > 1 && plan.free[0].extent >= kLong && plan.free[0].stride[larger] == 1) return;
   plan.in_rectangles = true;
   plan.in_lines = true;
   move(dense, 0);

@@ -214,9 +214,7 @@ void multiply_rows(std::int64_t k, T const* a, std::int64_t a_row, std::int64_t 
       return;
     }
   }
-  auto const multiply = [&](auto run) {
-    run(k, a, a_row, rows, b, b_column, b_step, wanted, alpha, d, d_column);
-  };
+  auto const multiply = [&](auto run) { run(k, a, a_row, rows, b, b_column, b_step, wanted, alpha, d, d_column); };
   constexpr int kMost = kTile.vectors_along_k(columns);
   if (rows <= kLanes<T>) {
     multiply(&multiply_vectors_of_rows<T, columns, 1>);

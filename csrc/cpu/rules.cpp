@@ -29,10 +29,12 @@ double speed_of(Traits const& t) {
 // Of a call.
 constexpr double kCallUs = 1;
 
-// The narrower the vectors the more of everything.
+// The narrower the vectors the more of everything: the engine, which multiplies most of the time, feels it most.
 Estimate on(Traits const& t, double us, Bound bound) {
-  return {us * (t.isa == Isa::avx512 ? 1 : t.isa == Isa::avx2 ? 1.5 : 3), bound};
+  return {us * (t.isa == Isa::avx512 ? 1 : t.isa == Isa::avx2 ? 1.25 : 3), bound};
 }
+
+Estimate on_less(Traits const& t, double us, Bound bound) { return {us * (t.isa == Isa::baseline ? 2 : 1), bound}; }
 
 // What memory moves in a microsecond; smaller arrays are in a cache.
 constexpr double kBytesPerUs = 10e3;
@@ -54,20 +56,21 @@ double work_of(Extents const& x) {
          static_cast<double>(x.l);
 }
 
-// To read the factors once.
-double us_to_read(Geometry const& g, Extents const& x) {
-  double const a = static_cast<double>(x.m) * static_cast<double>(x.k) * bytes_of(g.type[Role::a]);
-  double const b = static_cast<double>(x.n) * static_cast<double>(x.k) * bytes_of(g.type[Role::b]);
-  double const bytes = (a + b) * static_cast<double>(x.l);
-  return bytes > kBytesInCache ? bytes / kBytesPerUs : 0;
-}
-
 // Cycles of a core in a microsecond, and what it reads in one from its second-level cache.
 constexpr double kCyclesPerUs = 2000;
 constexpr double kBytesPerUsNear = 25e3;
 constexpr double kBytesPerUsFar = 15e3;
 constexpr double kBytesInNearest = 32 << 10;
 constexpr double kBytesInFarthest = 16 << 20;
+
+// To read the factors once.
+double us_to_read(Geometry const& g, Extents const& x) {
+  double const a = static_cast<double>(x.m) * static_cast<double>(x.k) * bytes_of(g.type[Role::a]);
+  double const b = static_cast<double>(x.n) * static_cast<double>(x.k) * bytes_of(g.type[Role::b]);
+  double const bytes = (a + b) * static_cast<double>(x.l);
+  if (bytes <= kBytesInCache) return 0;
+  return bytes / (bytes <= kBytesInFarthest ? kBytesPerUsFar : kBytesPerUs);
+}
 
 // What one pass over an array of so many bytes takes that is read again and again, in pieces of so many that follow one
 // another.
@@ -130,17 +133,18 @@ Estimate small(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo 
   bool const along_k = !in_place && own_a && stride_of(g.k, Role::a) == 1 && x.n <= tile.few;
   auto const tiles_n = std::max<std::int64_t>(ceil_div(x.n, x.m <= 2 * lanes ? tile.wide : tile.nr), 1);
   auto const columns = static_cast<int>(ceil_div(x.n, tiles_n));
-  auto const rows = in_place                      ? tile.vectors_of(columns) * lanes
-                    : along_k || x.m <= 2 * lanes ? 2 * lanes
-                                                  : static_cast<std::int64_t>(t.tile[0]);
+  auto const rows = in_place           ? tile.vectors_of(columns) * lanes
+                    : along_k          ? tile.vectors_along_k(x.n) * lanes
+                    : x.m <= 2 * lanes ? 2 * lanes
+                                       : static_cast<std::int64_t>(t.tile[0]);
   auto const panels = static_cast<double>(std::max<std::int64_t>(ceil_div(x.m, rows), 1));
   double const vectors = std::ceil(static_cast<double>(std::min(rows, x.m)) / static_cast<double>(lanes));
 
   // Of a step of k of a tile, the multiplications and what brings rows into registers.
   constexpr double kLatency = 4;
-  constexpr double kTransposed = 2.5;
+  double const transposed = t.isa == Isa::avx512 ? 2.5 : 1.25;
   double const products = std::max(kLatency, 0.55 * vectors * columns);
-  double const moved = in_place ? 0 : own_a && stride_of(g.k, Role::a) == 1 ? kTransposed * vectors : 60 * vectors;
+  double const moved = in_place ? 0 : own_a && stride_of(g.k, Role::a) == 1 ? transposed * vectors : 60 * vectors;
   double const converted = own_b ? 0 : 4 * columns;
   double const step =
       static_cast<double>(tiles_n) * (products + converted) + moved * (along_k || x.k > kMostStepsPacked ? tiles_n : 1);
@@ -159,12 +163,14 @@ Estimate small(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo 
   bool const follows = stride_of(g.m, Role::d) == 1;
   double const written = m * n * (follows ? of_type(Role::d) / kWrittenPerUs : 1 / scattered_per_us(bytes_d));
   double const us = kSmallProductUs + std::max(math, read) + 0.3 * std::min(math, read) + written;
-  return on(t, kCallUs + us * l / threads_for(work_of(x), 1 << 21, device), math > read ? Bound::math : Bound::memory);
+  return on_less(t, kCallUs + us * l / threads_for(work_of(x), 1 << 21, device),
+                 math > read ? Bound::math : Bound::memory);
 }
 
 // Multiply-adds of lines that a core does in a microsecond, and what a piece of a line takes beside them. Of rows, a
 // step of k of all lanes, and what begins a run of steps of all lanes.
 constexpr double kLoopsPerUs = 4500;
+constexpr double kLoopsSharedPerUs = 12e3;  // if one of the factors is the same along the line
 constexpr double kLineUs = 0.08;
 constexpr double kRowStepUs = 0.003;
 constexpr double kApartUs = 0.002;
@@ -211,11 +217,14 @@ Estimate loops(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo 
   } else if (plan.in_lines) {
     auto const line = static_cast<double>(std::clamp<std::int64_t>(plan.free[0].extent, 1, 1024));
     double apart = 0;
+    bool is_shared = false;
     for (Role const role : {Role::a, Role::b}) {
       auto const stride = plan.free[0].stride[role];
       apart += stride == 0 || stride == 1 ? 0 : kApartUs;
+      is_shared = is_shared || stride == 0;
     }
-    us = results * k * (slow / kLoopsPerUs + apart) + results / line * kLineUs * std::ceil(k / std::min(run, 16.0));
+    us = results * k * (slow / (is_shared ? kLoopsSharedPerUs : kLoopsPerUs) + apart) +
+         results / line * kLineUs * std::ceil(k / std::min(run, 16.0));
   } else {
     // Blocks of K take the place of rows if these are few: those of one element after those of another.
     auto const lanes = static_cast<double>(t.isa == Isa::avx512 ? 16 : t.isa == Isa::avx2 ? 8 : 4);
@@ -238,7 +247,7 @@ Estimate loops(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo 
   if (!plan.in_rectangles && plan.free[0].stride[Role::d] != 1)
     us += results / scattered_per_us(results * bytes_of(g.type[Role::d]));
   double const read = us_to_read(g, x) * (g.n.size() > 1 && g.m.size() > 1 && x.k > 1 ? std::min(x.m, x.n) : 1);
-  return on(t, kCallUs + std::max(us, read) / threads_for(work_of(x), 1 << 18, device), Bound::memory);
+  return on_less(t, kCallUs + std::max(us, read) / threads_for(work_of(x), 1 << 18, device), Bound::memory);
 }
 
 Estimate reference(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo const& device) {

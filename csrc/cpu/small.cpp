@@ -62,10 +62,10 @@ class SmallProducts {
         is_along_k_(!is_in_place_ && a_.is_own_type && a_.step == 1 && n_ <= tile.few),
         packs_(!is_in_place_ && !is_along_k_),
         packs_once_(packs_ && k_ <= kMostStepsPacked),
-        rows_(is_in_place_             ? tile.vectors_of(static_cast<int>(columns_)) * line.lanes
-              : is_along_k_            ? tile.vectors_along_k(n_) * line.lanes
-              : m_ <= 2 * line.lanes   ? 2 * line.lanes
-                                       : micro.mr),
+        rows_(is_in_place_           ? tile.vectors_of(static_cast<int>(columns_)) * line.lanes
+              : is_along_k_          ? tile.vectors_along_k(n_) * line.lanes
+              : m_ <= 2 * line.lanes ? 2 * line.lanes
+                                     : micro.mr),
         is_by_columns_(!packs_ && (m_ <= rows_ || m_ * k_ * static_cast<std::int64_t>(sizeof(T)) <= kBytesKept)),
         finish_(g, x, line) {
     for (Role const role : {Role::c, Role::d, Role::bias, Role::residual}) {

@@ -130,8 +130,8 @@ struct EvenRows {
 // What keeps vectors in registers only where it is inlined.
 #define CUTE_PY_INLINE __attribute__((always_inline)) inline
 
-// The same rows from p on. A compiler would rather keep an address for each row, more than there are registers, than add
-// multiples of a stride.
+// The same rows from p on. A compiler would rather keep an address for each row, more than there are registers, than
+// add multiples of a stride.
 template <class T>
 CUTE_PY_INLINE EvenRows<T> rows_from(EvenRows<T> const& rows, std::int64_t p) {
   T const* first = rows.first + p;
