@@ -94,7 +94,15 @@ void line_multiply(std::int64_t count, std::int64_t steps, LineFactor<T> a, Line
   } else if (b.varies) {
     multiply_line<T, false, true>(count, steps, a, b, acc, first);
   } else {
-    multiply_line<T, false, false>(count, steps, a, b, acc, first);
+    // A compiler would multiply before it makes a vector of the product, and round it.
+    typedef T LooseElement __attribute__((aligned(1), may_alias));
+    auto const* const x = reinterpret_cast<LooseElement const*>(a.data);
+    auto const* const y = reinterpret_cast<LooseElement const*>(b.data);
+    for (std::int64_t i = 0; i < count; ++i) {
+      T c = first ? T(0) : acc[i];
+      for (std::int64_t p = 0; p < steps; ++p) c = multiply_add<T>(x[p * a.step], y[p * b.step], c);
+      acc[i] = c;
+    }
   }
 }
 
