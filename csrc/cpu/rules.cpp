@@ -43,9 +43,13 @@ constexpr double kBytesInCache = 1 << 20;
 // A result whose rows do not follow one another is written number by number, so many in a microsecond.
 double scattered_per_us(double bytes) { return bytes > kBytesInCache ? 150 : 600; }
 
-// Numbers that are packed in a microsecond, and what a product of a batch takes beside its multiply-adds.
+// Numbers that are packed in a microsecond, in vectors and one by one, and what a product of a batch, and a register
+// tile of it, take beside their multiply-adds: a tile that leaves as it is, or by way of memory.
 constexpr double kPackedPerUs = 2500;
+constexpr double kPackedApartPerUs = 400;
 constexpr double kProductUs = 1;
+constexpr double kTileUs = 0.01;
+constexpr double kTileByMemoryUs = 0.05;
 
 double threads_for(double work, double per_thread, DeviceInfo const& device) {
   return std::clamp(work / per_thread, 1.0, static_cast<double>(std::max(device.multiprocessors, 1)));
@@ -99,8 +103,22 @@ Estimate engine(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo
     return static_cast<double>(ceil_div(extent, tile) * tile) / static_cast<double>(std::max<std::int64_t>(extent, 1));
   };
   double const in_tiles = work * up(x.m, t.tile[0]) * up(x.n, t.tile[1]) / speed_of(t);
-  double const packed = static_cast<double>(x.m + x.n) * static_cast<double>(x.k) * static_cast<double>(x.l);
-  double const math = (in_tiles + packed / kPackedPerUs + kProductUs * static_cast<double>(x.l)) / threads;
+  // Rows, or steps of k, that follow one another are packed in vectors.
+  auto const packed = [&](Role role, Modes const& rows, std::int64_t extent) {
+    constexpr std::int64_t kRun = 8;
+    auto const is_near = [&](Modes const& modes) {
+      return modes.rank() == 0 || (modes[0].stride[role] == 1 && (modes.rank() == 1 || modes[0].extent >= kRun));
+    };
+    bool const in_vectors = x.k <= 1 ? is_near(rows) : is_near(g.k) || (rows.rank() > 0 && is_near(rows));
+    return static_cast<double>(extent) * static_cast<double>(x.k) * static_cast<double>(x.l) /
+           (in_vectors ? kPackedPerUs : kPackedApartPerUs);
+  };
+  bool const leaves_as_it_is = g.m.rank() <= 1 && g.n.rank() <= 1 && g.is_plain() && !g.reads_c;
+  double const tiles = static_cast<double>(ceil_div(x.m, t.tile[0])) * static_cast<double>(ceil_div(x.n, t.tile[1])) *
+                       static_cast<double>(x.l) * (leaves_as_it_is ? kTileUs : kTileByMemoryUs);
+  double const math = (in_tiles + packed(Role::a, g.m, x.m) + packed(Role::b, g.n, x.n) + tiles +
+                       kProductUs * static_cast<double>(x.l)) /
+                      threads;
   auto const us_to_pack = [&](Role role, Modes const& rows, std::int64_t extent, int panel) {
     double const size = static_cast<double>(extent) * static_cast<double>(x.k) * bytes_of(g.type[role]);
     auto const width = static_cast<double>(std::min<std::int64_t>(extent, panel));
