@@ -36,7 +36,7 @@ REFERENCE: list[tuple[str, str, str, tuple[str, ...]]] = [
     ("laws", "Laws of operations", "cute_py.laws", ()),
     ("atoms", "Atoms", "cute_py.atoms", ("MMAAtom", "CopyTraits", "CopyAtom", "Catalogue", "value_type")),
     ("tiled", "TiledCopy and TiledMMA", "cute_py.atoms.tiled", ()),
-    ("memory", "Banks and TMA", "cute_py", ("bank_conflicts", "BankConflicts", "bank_map", "BankMap", "best_swizzle", "SwizzleChoice", "tma_check", "TmaReport")),
+    ("memory", "Banks and TMA", "cute_py", ("bank_conflicts", "BankConflicts", "bank_map", "BankMap", "best_swizzle", "SwizzleChoice", "tma_check", "TmaReport", "make_tma_copy", "TmaCopy", "tma_partition")),
     ("playback", "Traces, step by step", "cute_py.catalogue.playback", ("Playback", "Instruction")),
     ("diagram", "Pictures", "cute_py", ("diagram", "Diagram")),
     ("torch", "cute_py.torch", "cute_py.torch", ()),

@@ -3,11 +3,32 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import random
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from cute_py import OperandError, tma_check
+from cute_py import (
+    ComposedLayout,
+    Int,
+    Layout,
+    LayoutError,
+    OperandError,
+    Swizzle,
+    composition,
+    make_composed_layout,
+    make_layout,
+    make_tma_copy,
+    tma_check,
+    tma_partition,
+    zipped_divide,
+)
+
+from headers import ROOT, cuda_headers
 
 GOOD = {"shape": (4096, 512), "stride": (1, 4096), "dtype": "half_t", "box": (64, 128)}
 
@@ -140,3 +161,128 @@ def test_the_driver_agrees() -> None:
             disagreements.append((shape, stride, dtype, box, arguments, accepts, report.broken))
     assert accepted > 100
     assert not disagreements, f"{len(disagreements)}: {disagreements[:5]}"
+
+
+# What tests/cpp/tma_copy.cpp asks the headers: operation, tensor, tile in shared memory, extents of a tile, type, CTAs, CTA.
+K_MAJOR, M_MAJOR = Layout("(1000,520):(520,_1)"), Layout("(1000,520):(_1,1000)")
+SMEM_K = composition(Swizzle(3, 3, 3), Layout("((_8,_16),(_64,_1)):((_64,_512),(_1,_0))"))
+SMEM_M = composition(Swizzle(3, 3, 3), Layout("((_64,_2),(_8,_8)):((_1,_512),(_64,_1024))"))
+SMEM_DEEP = composition(Swizzle(3, 3, 3), Layout("((_64,_1),(_8,_4)):((_1,_0),(_64,_512))"))
+LOAD, MULTICAST, STORE = "SM90_TMA_LOAD", "SM90_TMA_LOAD_MULTICAST", "SM90_TMA_STORE"
+COPIES: dict[str, tuple[str, Any, Any, tuple[int, ...], str, int, int]] = {
+    "k_major": (LOAD, K_MAJOR, SMEM_K, (128, 64), "half_t", 1, 0),
+    "m_major": (LOAD, M_MAJOR, SMEM_M, (128, 64), "half_t", 1, 0),
+    "shared by two": (MULTICAST, K_MAJOR, SMEM_K, (128, 64), "half_t", 2, 1),
+    "shared by four": (MULTICAST, M_MAJOR, SMEM_M, (128, 64), "half_t", 4, 3),
+    "store": (STORE, K_MAJOR, SMEM_K, (128, 64), "half_t", 1, 0),
+    "no swizzle": (LOAD, M_MAJOR, Layout("(_64,_16):(_1,_64)"), (64, 16), "float", 1, 0),
+    "across": (LOAD, K_MAJOR, Layout("(_64,_16):(_16,_1)"), (64, 16), "float", 1, 0),
+    "more than 256": (LOAD, M_MAJOR, Layout("(_512,_4):(_1,_512)"), (512, 4), "float", 1, 0),
+    "batches": (LOAD, Layout("(1000,520,3):(520,_1,520000)"), SMEM_K, (128, 64, 1), "half_t", 1, 0),
+    "nested": (LOAD, Layout("((_64,7),(_32,5)):((_1,2048),(_64,14336))"), SMEM_DEEP, (64, 32), "half_t", 1, 0),
+    "merged": (LOAD, Layout("(_8,_16,40):(_1,_8,_128)"), Layout("(_8,_16,_4):(_1,_8,_128)"), (8, 16, 4), "float", 1, 0),
+}
+
+
+def tile_of(smem: Any) -> Any:
+    """The same with the whole tile as mode 0."""
+    if isinstance(smem, ComposedLayout):
+        return make_composed_layout(smem.outer, smem.offset, make_layout(smem.inner))
+    return make_layout(smem)
+
+
+def said(name: str) -> str:
+    """One line of what the program says of a copy."""
+    op, tensor, smem, tile, dtype, multicast, cta = COPIES[name]
+    copy = make_tma_copy(op, tensor, smem, tile, dtype=dtype, multicast=multicast)
+    tiles = zipped_divide(copy.coordinates, tuple(Int(extent) for extent in tile))
+    of_global, of_shared, offset = tma_partition(copy, tile_of(smem), tiles, cta=cta)
+    plain = of_shared.inner if isinstance(of_shared, ComposedLayout) else of_shared
+    modes = "".join(f"{extent}:{stride}," for extent, stride in zip(copy.extents, copy.strides, strict=True))
+    return (
+        f"{name}|{copy.basis}|{modes}|{copy.coordinates.layout}|{of_global.offset}|{of_global.layout}|{offset}|{plain}"
+    )
+
+
+@pytest.mark.compiler
+def test_copies_are_those_of_the_headers(tmp_path: Path) -> None:
+    cuda = cuda_headers()
+    program = tmp_path / "tma_copy"
+    includes = [f"-isystem{path}" for path in (ROOT / "third_party" / "cutlass" / "include", cuda, cuda / "cccl")]
+    command = [os.environ.get("CXX", "g++"), "-std=c++17", "-w", "-DNDEBUG", *includes]
+    subprocess.run([*command, str(ROOT / "tests" / "cpp" / "tma_copy.cpp"), "-o", str(program)], check=True)
+    output = subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout
+
+    def plain(line: str) -> str:
+        # Static or not, the origin is the same.
+        return re.sub(r"(?:ArithTuple)?\(([_0-9, ]+)\)(?=\|\(\(\()", lambda at: re.sub("[_ ]", "", at[1]), line)
+
+    assert [plain(line) for line in output.splitlines()] == [plain(said(name)) for name in COPIES]
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_boxes_bring_every_element_once(name: str) -> None:
+    """All boxes of all CTAs that share a tile, element by element: where each goes, and which of the tensor's it is."""
+    op, tensor, smem, tile, dtype, multicast, _ = COPIES[name]
+    copy = make_tma_copy(op, tensor, smem, tile, dtype=dtype, multicast=multicast)
+    static = tuple(Int(extent) for extent in tile)
+    tiles = zipped_divide(copy.coordinates, static)
+    places = zipped_divide(tensor, static)
+    wanted = {smem(i): places(i, 0) for i in range(smem.size)}
+    found = {}
+    share = copy.basis.size // multicast
+    for cta in range(multicast):
+        of_global, _, offset = tma_partition(copy, tile_of(smem), tiles, cta=cta)
+        assert offset == cta * share
+        whole = tma_partition(copy, tile_of(smem), tiles)[1]
+        for box in range(copy.copies):
+            for i in range(share):
+                at = of_global(((i, box), *([0] * (of_global.rank - 1))))
+                place = sum(c * s for c, s in zip(at, copy.strides, strict=True))
+                found[whole(((cta * share + i, box),))] = place
+    assert found == wanted
+
+
+def test_what_the_engine_refuses_is_said() -> None:
+    good = make_tma_copy(*COPIES["m_major"][:4], dtype="half_t")
+    assert good.rules.ok
+    assert (good.box, good.box_bytes, good.copies, good.swizzle) == ((64, 8), 1024, 16, 128)
+    assert "box     64 x 8, 1024 bytes, 16 for the tile" in str(good)
+    wide = make_tma_copy(*COPIES["more than 256"][:4], dtype="float")
+    assert not wide.rules.ok
+    assert "broken: box extent of mode 0: 512 is not in 1 to 256" in str(wide)
+    odd = make_tma_copy(LOAD, Layout("(1000,520):(_1,1001)"), SMEM_M, (128, 64), dtype="half_t")
+    assert "1001 elements are 2002 bytes" in str(odd)
+    assert good.to_svg().startswith("<svg")
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"op": "SM80_CP_ASYNC"}, OperandError, "op must be one of SM90_TMA_LOAD"),
+        ({"dtype": "int4_t"}, OperandError, "int4_t has 4 bits; next: give the layouts in bytes"),
+        ({"multicast": 3}, OperandError, "1, 2, 4, 8 or 16 CTAs, not 3"),
+        ({"multicast": True}, OperandError, "not True"),
+        ({"multicast": 2}, OperandError, "next: SM90_TMA_LOAD_MULTICAST for multicast=2"),
+        ({"tensor": 3}, OperandError, "tensor must be a layout without a swizzle, not 3"),
+        ({"tensor": SMEM_M}, OperandError, "tensor must be a layout without a swizzle"),
+        ({"smem": 3}, OperandError, "smem must be a layout, not 3"),
+        ({"smem": "(_8,_16):(_16,_1)"}, LayoutError, "contiguous in smem has stride 1000 in the tensor"),
+        ({"tile": (8, 8)}, LayoutError, "64 elements, smem"),
+        ({"smem": composition(Swizzle(3, 0, 3), Layout("(_8,_16):(_1,_8)"))}, LayoutError, "next: Swizzle(1, 3, 3)"),
+        ({"smem": composition(Swizzle(3, 3, 4), Layout("(_64,_16):(_1,_64)"))}, LayoutError, "the engine has no"),
+    ],
+)
+def test_wrong_arguments(change: dict[str, Any], error: type[Exception], message: str) -> None:
+    arguments = {"op": LOAD, "tensor": M_MAJOR, "smem": "(_8,_16):(_1,_8)", "dtype": "half_t", **change}
+    with pytest.raises(error, match=re.escape(message)):
+        make_tma_copy(**arguments)
+
+
+def test_wrong_partitions() -> None:
+    copy = make_tma_copy(*COPIES["m_major"][:4], dtype="half_t")
+    tiles = zipped_divide(copy.coordinates, (Int(128), Int(64)))
+    with pytest.raises(OperandError, match="cta must be in 0 to 0, not 1"):
+        tma_partition(copy, tile_of(SMEM_M), tiles, cta=1)
+    with pytest.raises(LayoutError, match="mode 0 of smem has 128 elements, of the coordinates 8192"):
+        tma_partition(copy, SMEM_M, tiles)

@@ -32,6 +32,7 @@ from cute_py.machine.banks import BankConflicts, BankMap, SwizzleChoice, bank_co
 from cute_py.machine.devices import Device, cuda_available, devices
 from cute_py.machine.threads import get_num_threads, register_threadpoolctl, set_num_threads
 from cute_py.machine.tma import TmaReport, tma_check
+from cute_py.machine.tma_copy import TmaCopy, make_tma_copy, tma_partition
 from cute_py.products import blas as _blas
 from cute_py.products import contraction as _contraction
 from cute_py.products.blas import *  # noqa: F403
@@ -75,6 +76,7 @@ __all__ = [
     "Rung",
     "SwizzleChoice",
     "Timing",
+    "TmaCopy",
     "TmaReport",
     "Trace",
     "Tuning",
@@ -98,12 +100,14 @@ __all__ = [
     "ladder",
     "layout",
     "load_tuning",
+    "make_tma_copy",
     "matrix_transpose",
     "permute",
     "register_threadpoolctl",
     "save_tuning",
     "set_num_threads",
     "tma_check",
+    "tma_partition",
     "transpose",
     "tune",
 ]
