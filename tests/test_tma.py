@@ -27,7 +27,6 @@ from cute_py import (
     tma_partition,
     zipped_divide,
 )
-
 from headers import ROOT, cuda_headers
 
 GOOD = {"shape": (4096, 512), "stride": (1, 4096), "dtype": "half_t", "box": (64, 128)}

@@ -32,6 +32,9 @@ struct RegisterTile {
 // Of a small product, a panel with so many steps of k at most is packed once for all columns.
 inline constexpr std::int64_t kMostStepsPacked = 4096;
 
+// So many bytes of its rows stay in the first-level cache, while all columns go by.
+inline constexpr std::int64_t kBytesKept = 24 << 10;
+
 constexpr RegisterTile register_tile(Isa isa) {
   switch (isa) {
     case Isa::baseline:

@@ -135,6 +135,7 @@ Estimate engine(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo
 // A product of a batch, and a tile of it, without packing.
 constexpr double kSmallProductUs = 0.05;
 constexpr double kSmallTileUs = 0.015;
+constexpr double kWrittenInPieces = 2;  // lines of memory, in two passes
 
 Estimate small(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo const& device) {
   RegisterTile const tile = register_tile(t.isa);
@@ -174,12 +175,17 @@ Estimate small(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo 
   double const panel = bytes_a / panels;
   double const piece_a = piece_of(g, Role::a, g.m, static_cast<double>(std::min(rows, x.m)), k);
   double const piece_b = piece_of(g, Role::b, g.n, columns, k);
+  // If all of A stays near, columns go by once, and each result is written beside the one before.
+  bool const is_by_columns =
+      x.k <= kMostStepsPacked && m * k * bytes_of(type_of_sums(g.compute)) <= static_cast<double>(kBytesKept);
   double const read = us_to_read_again(bytes_a, piece_a) * (panel > kBytesInNearest ? tiles_n : 1) +
-                      us_to_read_again(bytes_b, piece_b) * panels;
+                      us_to_read_again(bytes_b, piece_b) * (is_by_columns ? 1 : panels);
   double const bytes_d = m * n * l * of_type(Role::d);
+  bool const in_pieces = !is_by_columns && panels > 1 && bytes_d > kBytesInCache;
   double const kWrittenPerUs = bytes_d > kBytesInCache ? kBytesPerUs : kBytesPerUsNear;
   bool const follows = stride_of(g.m, Role::d) == 1;
-  double const written = m * n * (follows ? of_type(Role::d) / kWrittenPerUs : 1 / scattered_per_us(bytes_d));
+  double const written = m * n * (in_pieces ? kWrittenInPieces : 1) *
+                         (follows ? of_type(Role::d) / kWrittenPerUs : 1 / scattered_per_us(bytes_d));
   double const us = kSmallProductUs + std::max(math, read) + 0.3 * std::min(math, read) + written;
   return on_less(t, kCallUs + us * l / threads_for(work_of(x), 1 << 21, device),
                  math > read ? Bound::math : Bound::memory);

@@ -33,8 +33,7 @@ namespace {
 
 constexpr std::int64_t kMostRows = 48;  // of a packed panel
 constexpr std::int64_t kMostColumns = 14;
-constexpr std::int64_t kMostElements = 448;    // of a register tile
-constexpr std::int64_t kBytesKept = 24 << 10;  // of A, while all columns go by
+constexpr std::int64_t kMostElements = 448;  // of a register tile
 constexpr double kWorkPerThread = 1 << 21;
 
 std::int64_t stride_of(Modes const& modes, Role role) { return modes.rank() == 0 ? 0 : modes[0].stride[role]; }
@@ -66,7 +65,8 @@ class SmallProducts {
               : is_along_k_          ? tile.vectors_along_k(n_) * line.lanes
               : m_ <= 2 * line.lanes ? 2 * line.lanes
                                      : micro.mr),
-        is_by_columns_(!packs_ && (m_ <= rows_ || m_ * k_ * static_cast<std::int64_t>(sizeof(T)) <= kBytesKept)),
+        is_by_columns_((!packs_ && m_ <= rows_) ||
+                       ((!packs_ || packs_once_) && m_ * k_ * static_cast<std::int64_t>(sizeof(T)) <= kBytesKept)),
         finish_(g, x, line) {
     for (Role const role : {Role::c, Role::d, Role::bias, Role::residual}) {
       if (g.has(role)) row_[role] = stride_of(g.m, role), column_[role] = stride_of(g.n, role);
@@ -88,7 +88,8 @@ class SmallProducts {
                    static_cast<double>(std::min<std::int64_t>(std::max(execution.host_threads, 1), count))));
     constexpr double kWorkUnchecked = 1 << 22;
     parallel_for(static_cast<int>(threads), threads, [&](std::int64_t worker) {
-      Scratch scratch(packs_ ? rows_ * (packs_once_ ? k_ : kBlockK) + kMostLanes : 0);
+      auto const packed_rows = is_by_columns_ ? round_up(m_, rows_) : rows_;
+      Scratch scratch(packs_ ? packed_rows * (packs_once_ ? k_ : kBlockK) + kMostLanes : 0);
       auto const first = count * worker / threads;
       auto l = first / panels;
       auto panel = first % panels;
@@ -136,6 +137,7 @@ class SmallProducts {
     alignas(64) T packed_here[kPackedHere];
     std::optional<Workspace> memory;
     T* a = packed_here;
+    std::int64_t packed = -1;  // the product whose rows are all there
     alignas(64) T b[kBlockK * kMostColumns];
     alignas(64) T acc[kMostElements];
     alignas(64) T group[kMostElements];
@@ -150,6 +152,12 @@ class SmallProducts {
 
   // Some columns of one product, with all rows of A, which stay in a cache: the result is written nearly as it lies.
   void multiply_columns(std::int64_t l, std::int64_t n, Scratch& s) const {
+    if (packs_ && s.packed != l) {
+      for (std::int64_t m = 0; m < m_; m += rows_) {
+        pack_a(offset_of(g_.l, Role::a, l) + m * a_.row, std::min(rows_, m_ - m), k_, s.a + m * k_);
+      }
+      s.packed = l;
+    }
     for (std::int64_t m = 0; m < m_; m += rows_) multiply_tile(l, m, n, s);
   }
 
@@ -173,7 +181,7 @@ class SmallProducts {
       auto a_step = a_.step;
       if (packs_) {
         if (!packs_once_) pack_a(at_a + k * a_.step, rows, steps, s.a);
-        a = packs_once_ ? s.a + k * rows_ : s.a;
+        a = packs_once_ ? s.a + (is_by_columns_ ? m * k_ : 0) + k * rows_ : s.a;
         a_step = rows_;
       }
       auto const from_b = at_b + k * b_.step;
