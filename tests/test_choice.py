@@ -21,7 +21,7 @@ from cute_py import CuteError, Device, Epilogue, OperandError, UnsupportedProble
 from headers import ROOT
 from problems import draw
 
-INVENTED = Device("invented")
+INVENTED = Device("invented", copies_arrays=True)
 SOURCES = [
     "tests/cpp/programs.cpp",
     *(f"csrc/dispatch/{name}.cpp" for name in ("choose", "fold", "pack", "program", "refusals")),
@@ -133,6 +133,21 @@ def test_repeated_arrays_are_repeated_there(rng: np.random.Generator) -> None:
     np.testing.assert_array_equal(cute_py.gemm(A, B, device=INVENTED), A @ B.T)
 
 
+def test_arrays_are_taken_to_lie_on_a_device_that_was_invented(rng: np.random.Generator) -> None:
+    """What must be packed depends on the strides that arrays have, not on those of copies."""
+    device = Device("invented")
+    for line, packed in ((4104, ""), (4097, "AB")):
+        A = np.lib.stride_tricks.as_strided(np.zeros(1, np.float16), (4093, 4089), (2 * line, 2))
+        explanation = cute_py.gemm.explain(A, A, device=device)
+        assert explanation.candidates[0].packed == packed
+        assert not explanation.staged
+        assert f"A float16 (4093,4089):({line},1)" in str(explanation)
+    A, B = draw(rng, (40, 30)), draw(rng, (20, 30))
+    np.testing.assert_array_equal(cute_py.gemm(A, B, device=device), cute_py.gemm(A, B, device="emulator"))
+    plan = cute_py.gemm.plan(A, B, device=device)
+    np.testing.assert_array_equal(plan(A, B), cute_py.gemm(A, B, device="emulator"))
+
+
 def test_a_plan_does_not_copy_host_arrays(rng: np.random.Generator) -> None:
     A = draw(rng, (4, 5))
     with pytest.raises(OperandError, match="a plan does not copy host arrays to a GPU"):
@@ -148,6 +163,7 @@ def test_a_plan_does_not_copy_host_arrays(rng: np.random.Generator) -> None:
         ({"multiprocessors": 2**40}, "multiprocessors is an integer of at least 1"),
         ({"compute_capability": 90}, "compute_capability is a pair of integers"),
         ({"memory_gb_per_s": -1}, "memory_gb_per_s is an integer of at least 1"),
+        ({"copies_arrays": 1}, "copies_arrays is True or False"),
     ],
 )
 def test_devices_that_cannot_be(fields: dict[str, object], message: str) -> None:

@@ -146,6 +146,7 @@ DeviceArgument device_argument(py::handle value) {
   device->shared_bytes_per_cta = value.attr("shared_bytes_per_cta").cast<int>();
   device->clock_mhz = value.attr("clock_mhz").cast<int>();
   device->memory_gb_per_s = value.attr("memory_gb_per_s").cast<int>();
+  device->copies_arrays = value.attr("copies_arrays").cast<bool>();
   return {0, std::move(device)};
 }
 

@@ -121,7 +121,10 @@ Location choose_location(Request const& request) {
       throw OperandError("kernel '" + kernel + "' runs on the CPU, not on " + request.invented->name +
                          "\n  next: leave device out, or name another kernel");
     }
-    return {Target::emulator, 0, true, "a device was invented; the emulator stands for it, with copies of the arrays",
+    bool const copies = request.invented->copies_arrays;
+    return {Target::emulator, 0, copies,
+            copies ? "a device was invented; the emulator stands for it, with copies of the arrays"
+                   : "a device was invented; the emulator stands for it, with the arrays as they lie",
             request.invented};
   }
   if (a.on_cuda()) {

@@ -246,6 +246,7 @@ void Key::assign(Request const& r) {
     add(static_cast<std::uint64_t>(device.shared_bytes_per_cta));
     add(static_cast<std::uint64_t>(device.clock_mhz));
     add(static_cast<std::uint64_t>(device.memory_gb_per_s));
+    add(static_cast<std::uint64_t>(device.copies_arrays));
   }
   std::uint64_t hash = 0;
   for (auto const word : words_) {

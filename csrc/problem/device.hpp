@@ -19,6 +19,7 @@ struct DeviceInfo {
   int clock_mhz = 0;             // of the multiprocessors, at most
   int memory_gb_per_s = 0;       // of its own memory
   Isa isa = Isa::baseline;       // of a CPU
+  bool copies_arrays = false;    // of one that is invented: host arrays are not taken to lie there
 
   // How many clusters run at a time of 2, 4 and 8 CTAs that need a multiprocessor each; 0: nobody was asked. A cluster
   // stays within a part of the GPU whose multiprocessors need not be a multiple of its size, nor be all there.

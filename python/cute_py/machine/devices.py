@@ -40,6 +40,9 @@ class Device:
         The highest clock of the multiprocessors.
     memory_gb_per_s
         What its memory can move, in 10^9 bytes per second.
+    copies_arrays
+        Of one that was invented: False, host arrays are taken to lie there with the strides that they have; True, they are copied
+        there and results back, as for ``device="cuda"``.
     """
 
     name: str
@@ -50,6 +53,7 @@ class Device:
     shared_bytes_per_cta: int = 227 * 1024
     clock_mhz: int = 1980
     memory_gb_per_s: int = 4800
+    copies_arrays: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what no GPU can be."""
@@ -62,6 +66,8 @@ class Device:
             value = getattr(self, field)
             if not _is_count(value) or value < 1 or (field != "memory_bytes" and value > 2**31 - 1):
                 raise OperandError(f"Device: {field} is an integer of at least 1, got {value!r}")
+        if not isinstance(self.copies_arrays, bool):
+            raise OperandError(f"Device: copies_arrays is True or False, got {self.copies_arrays!r}")
 
 
 def _is_count(value: object) -> bool:
