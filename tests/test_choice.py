@@ -430,3 +430,14 @@ def test_mypy_finds_every_wrong_call(tmp_path: Path) -> None:
     right = tmp_path / "right.py"
     right.write_text(RIGHT)
     assert mypy(right) == ""
+
+
+def test_presets() -> None:
+    assert Device.preset("h100") == Device.preset("H100") != Device("H100")
+    with pytest.raises(OperandError, match="'GTX' is none of H200, H100, A100"):
+        Device.preset("GTX")
+    A = np.ones((4, 5), np.float32)
+    with pytest.raises(
+        OperandError, match=r'next: to plan for a GPU that is not here, device=cute_py.Device.preset\("H100"\)'
+    ):
+        cute_py.gemm.explain(A, A, device="H100")

@@ -98,8 +98,10 @@ std::optional<int> cuda_ordinal(std::string_view device) {
     auto const [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), ordinal);
     if (error == std::errc{} && end == digits.data() + digits.size() && ordinal >= 0) return ordinal;
   }
-  throw OperandError("device '" + std::string(device) +
-                     "' is none of 'cpu', 'emulator', 'cuda', 'cuda:0', 'cuda:1', ...");
+  throw OperandError(
+      "device '" + std::string(device) +
+      "' is none of 'cpu', 'emulator', 'cuda', 'cuda:0', 'cuda:1', ...\n  next: to plan for a GPU that is not "
+      "here, device=cute_py.Device.preset(\"H100\")");
 }
 
 }  // namespace
@@ -122,10 +124,15 @@ Location choose_location(Request const& request) {
                          "\n  next: leave device out, or name another kernel");
     }
     bool const copies = request.invented->copies_arrays;
-    return {Target::emulator, 0, copies,
-            copies ? "a device was invented; the emulator stands for it, with copies of the arrays"
-                   : "a device was invented; the emulator stands for it, with the arrays as they lie",
-            request.invented};
+    char const* why = "a device was invented; the emulator stands for it, with copies of the arrays";
+    if (!copies && runtime::built_with_cuda()) {
+      why = "a device was invented; the emulator stands for it, with the arrays as they lie";
+    } else if (!copies) {
+      why =
+          "a device was invented; the emulator stands for it, with the arrays as they lie, and this build has fewer "
+          "variants than one with GPU kernels";
+    }
+    return {Target::emulator, 0, copies, why, request.invented};
   }
   if (a.on_cuda()) {
     if (runtime::built_with_cuda()) {

@@ -1,4 +1,5 @@
-// What the headers make of tensors and tiles: the box, its modes, the descriptor's extents and strides, and the coordinates.
+// What the headers make of tensors and tiles: the box, its modes, the descriptor's extents and strides, and the
+// coordinates.
 #include <cute/tensor.hpp>
 
 #include <cute/atom/copy_traits_sm90_tma.hpp>
@@ -52,8 +53,8 @@ int main() {
   show<float>("no swizzle", SM90_TMA_LOAD{}, m_major, make_layout(make_shape(Int<64>{}, Int<16>{})),
               make_shape(Int<64>{}, Int<16>{}), _1{}, 0);
   show<float>("across", SM90_TMA_LOAD{}, k_major,
-              make_layout(make_shape(Int<64>{}, Int<16>{}), make_stride(Int<16>{}, _1{})), make_shape(Int<64>{}, Int<16>{}),
-              _1{}, 0);
+              make_layout(make_shape(Int<64>{}, Int<16>{}), make_stride(Int<16>{}, _1{})),
+              make_shape(Int<64>{}, Int<16>{}), _1{}, 0);
   show<float>("more than 256", SM90_TMA_LOAD{}, m_major, make_layout(make_shape(Int<512>{}, Int<4>{})),
               make_shape(Int<512>{}, Int<4>{}), _1{}, 0);
   auto batch = make_layout(make_shape(1000, 520, 3), make_stride(520, _1{}, 520000));

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from cute_py.cli.command_error import CommandError
-from cute_py.machine.devices import Device
+from cute_py.machine.devices import PRESETS, Device
 from cute_py.products.arrays import numpy_type
 from cute_py.products.contraction import contract
 from cute_py.products.einsum import EinsumExplanation, einsum
@@ -20,20 +20,6 @@ from cute_py.products.explanation import Explanation
 from cute_py.products.subscripts import parse
 from cute_py.products.types import type_name
 
-GIB = 2**30
-GPUS = {
-    "H200": Device("H200"),
-    "H100": Device("H100", memory_bytes=80 * GIB, memory_gb_per_s=3350),
-    "A100": Device(
-        "A100",
-        compute_capability=(8, 0),
-        multiprocessors=108,
-        memory_bytes=80 * GIB,
-        shared_bytes_per_cta=163 * 1024,
-        clock_mhz=1410,
-        memory_gb_per_s=2039,
-    ),
-}
 HERE = ("cuda", "cpu", "emulator")
 MAJORS = {"nt": ("mk", "nk"), "tn": ("km", "kn"), "nn": ("mk", "kn"), "tt": ("km", "nk")}  # the fastest first
 
@@ -52,14 +38,14 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         action="append",
         default=[],
         metavar="A=S,S",
-        help="of an operand (A, B, C...), in elements, a stride for each mode; by default its last mode is contiguous",
+        help="of an operand (A, B, C...), in elements, a stride for each mode; may be repeated; by default its last mode is contiguous",
     )
     parser.add_argument("--dtype", default="float32", help="of all operands, or of each: float16,float32")
     parser.add_argument("--out-dtype", help="of the result")
     parser.add_argument("--compute", help="what sums are computed in")
     parser.add_argument("--kernel", default="auto", help="a name that `cute-py kernels` shows (default: auto)")
     parser.add_argument(
-        "--device", default="H200", help=f"{', '.join(GPUS)}, or what is here: {', '.join(HERE)} (default: H200)"
+        "--device", default="H200", help=f"{', '.join(PRESETS)}, or what is here: {', '.join(HERE)} (default: H200)"
     )
     parser.add_argument("--long", action="store_true", help="all candidates, and every kernel that refuses")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -174,8 +160,8 @@ def array_of(extents: list[int], strides: tuple[int, ...] | None, dtype: Any) ->
 
 
 def device_of(name: str) -> str | Device:
-    if name in GPUS:
-        return GPUS[name]
+    if name.upper() in PRESETS:
+        return Device.preset(name)
     if name.partition(":")[0] in HERE:
         return name
-    raise CommandError(f"no device is called {name!r}\n  next: {', '.join([*GPUS, *HERE])}")
+    raise CommandError(f"no device is called {name!r}\n  next: {', '.join([*PRESETS, *HERE])}")

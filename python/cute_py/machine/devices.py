@@ -15,7 +15,7 @@ class Device:
     """An NVIDIA GPU: one that there is, see `devices`, or one that you invent.
 
     As the `device` of a product, an invented one is planned for like any other, and the emulator computes in its place. What is
-    left out is that of an H200.
+    left out is that of an H200, whatever the name; `preset` knows some GPUs by theirs.
 
     >>> import cute_py, numpy as np
     >>> A = np.ones((64, 4096), np.float32)
@@ -69,9 +69,39 @@ class Device:
         if not isinstance(self.copies_arrays, bool):
             raise OperandError(f"Device: copies_arrays is True or False, got {self.copies_arrays!r}")
 
+    @classmethod
+    def preset(cls, name: str) -> Device:
+        """Return an H200, H100 or A100 with 80 GiB as NVIDIA's data sheets have them, whether there is one or not.
+
+        >>> Device.preset("H100").memory_gb_per_s
+        3350
+
+        Raises OperandError for other names.
+        """
+        if isinstance(name, str) and name.upper() in PRESETS:
+            return PRESETS[name.upper()]
+        raise OperandError(
+            f"Device.preset: {name!r} is none of {', '.join(PRESETS)}; next: Device(name, ...) with its figures"
+        )
+
 
 def _is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+PRESETS = {
+    "H200": Device("H200"),
+    "H100": Device("H100", memory_bytes=80 * 2**30, memory_gb_per_s=3350),
+    "A100": Device(
+        "A100",
+        compute_capability=(8, 0),
+        multiprocessors=108,
+        memory_bytes=80 * 2**30,
+        shared_bytes_per_cta=163 * 1024,
+        clock_mhz=1410,
+        memory_gb_per_s=2039,
+    ),
+}
 
 
 def cuda_available() -> bool:
