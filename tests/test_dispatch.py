@@ -141,7 +141,7 @@ def test_the_explanation_reads_well() -> None:
         "  C float32 (100,128):(128,1) new",
         "work: 409600 flops, 65792 bytes at least, 6.23 flops/byte",
         "target: emulator (emulator), because device='emulator'",
-        "as: C^T = B A^T, the roles of A and B exchanged",
+        "as: C^T = B A^T, the roles of A and B exchanged: what refuses A below means B, and M means N",
         "kernel: sgemm_2_tn_f32_predicated",
     ]
 

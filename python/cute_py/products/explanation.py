@@ -220,7 +220,9 @@ class Explanation:
                 groups = (_group_text(name, *group) for name, group in step.modes.items() if group[0])
                 lines.append("modes: " + "; ".join(groups))
             if step.transposed:
-                lines.append("as: C^T = B A^T, the roles of A and B exchanged")
+                lines.append(
+                    "as: C^T = B A^T, the roles of A and B exchanged: what refuses A below means B, and M means N"
+                )
             lines.append(f"kernel: {step.kernel or 'none fits'}")
             if step is self.main:
                 lines += self._candidates_text(len(self.candidates) if long else 5)
