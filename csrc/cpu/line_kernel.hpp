@@ -51,10 +51,10 @@ struct LineKernel {
   void (*multiply_complex)(std::int64_t count, std::int64_t steps, LineFactor<T> a, bool conj_a, LineFactor<T> b,
                            bool conj_b, T* acc, bool first);
 
-  // acc(i) += sum_p a[i][p] * b[i][p] for all lanes i and p < steps, p ascending, from 0 if it is the `first` of a sum.
-  // If b is null all rows are multiplied by `shared`, which does not vary.
+  // acc(i) += sum_p a[i][p] * b[i][p] for all lanes i of 1, 2 or 4 vectors and p < steps, p ascending, from 0 if it is
+  // the `first` of a sum. If b is null all rows are multiplied by `shared`, which does not vary.
   void (*multiply_rows)(std::int64_t steps, T const* const* a, T const* const* b, LineFactor<T> shared, T* acc,
-                        bool first);
+                        bool first, int vectors);
 
   // d[i + j * d_j] = alpha * sum_p a(i,j,p) * b(i,j,p) for i < count_i, j < count_j, p < steps, p ascending.
   void (*elements)(std::int64_t count_i, std::int64_t count_j, std::int64_t steps, T const* a,

@@ -150,42 +150,67 @@ void line_copy(std::int64_t count, std::int64_t step_count, T const* from, std::
   }
 }
 
-// acc(lane) += sum_p a[lane][p] * b[lane][p], or of a shared row.
-template <class T, bool b_varies>
+// acc(lane) += sum_p a[lane][p] * b[lane][p], or of a shared row, for the lanes of some vectors: while the sums of one
+// wait for each other the next block of another is brought into registers.
+template <class T, bool b_varies, int vectors>
 void multiply_rows_of(std::int64_t steps, T const* const* a, T const* const* b, LineFactor<T> const& shared, T* acc,
                       bool first) {
-  typename VectorOf<T>::Type c = {};
-  if (!first) c = loose(acc);
-  for_transposed<T>(a, steps, [&](std::int64_t p, typename VectorOf<T>::Type const* x, int count) {
-    typename VectorOf<T>::Type y[kBlock<T>];
-    if constexpr (b_varies) {
-      if (count == kBlock<T>) {
-        if (p % kOfLine<T> == 0) prefetch_rows<T>(b, p);
-        transpose_block<T>(b, p, y);
-      } else {
-        transpose_block<T>(RestOfRows<T>(b, p, count), 0, y);
-      }
+  using Vector = typename VectorOf<T>::Type;
+  Vector c[vectors] = {};
+  if (!first) {
+    for (int v = 0; v < vectors; ++v) c[v] = loose(acc + v * kLanes<T>);
+  }
+  auto const columns = [&](T const* const* rows, std::int64_t p, std::int64_t count, Vector* x) CUTE_PY_INLINE_LAMBDA {
+    if (count == kBlock<T>) {
+      if (p % kOfLine<T> == 0) prefetch_rows<T>(rows, p);
+      transpose_block<T>(rows, p, x);
+    } else {
+      transpose_block<T>(RestOfRows<T>(rows, p, count), 0, x);
     }
+  };
+  auto const add = [&](std::int64_t p, std::int64_t count) CUTE_PY_INLINE_LAMBDA {
 #pragma GCC unroll 4
-    for (int i = 0; i < kBlock<T>; ++i) {
-      if (i >= count) break;
-      if constexpr (b_varies) {
-        c += x[i] * y[i];
-      } else {
-        c += x[i] * element_of<T, false>(shared.data + (p + i) * shared.step);
+    for (int v = 0; v < vectors; ++v) {
+      Vector x[kBlock<T>];
+      Vector y[kBlock<T>];
+      columns(a + v * kLanes<T>, p, count, x);
+      if constexpr (b_varies) columns(b + v * kLanes<T>, p, count, y);
+#pragma GCC unroll 4
+      for (int i = 0; i < kBlock<T>; ++i) {
+        if (i >= count) break;
+        if constexpr (b_varies) {
+          c[v] += x[i] * y[i];
+        } else {
+          c[v] += x[i] * element_of<T, false>(shared.data + (p + i) * shared.step);
+        }
       }
     }
-  });
-  loose(acc) = c;
+  };
+  std::int64_t p = 0;
+  for (; p + kBlock<T> <= steps; p += kBlock<T>) add(p, kBlock<T>);
+  if (p < steps) add(p, steps - p);
+  for (int v = 0; v < vectors; ++v) loose(acc + v * kLanes<T>) = c[v];
+}
+
+template <class T, int vectors>
+void multiply_vectors_of_lanes(std::int64_t steps, T const* const* a, T const* const* b, LineFactor<T> const& shared,
+                               T* acc, bool first) {
+  if (b != nullptr) {
+    multiply_rows_of<T, true, vectors>(steps, a, b, shared, acc, first);
+  } else {
+    multiply_rows_of<T, false, vectors>(steps, a, b, shared, acc, first);
+  }
 }
 
 template <class T>
 void line_multiply_rows(std::int64_t steps, T const* const* a, T const* const* b, LineFactor<T> shared, T* acc,
-                        bool first) {
-  if (b != nullptr) {
-    multiply_rows_of<T, true>(steps, a, b, shared, acc, first);
+                        bool first, int vectors) {
+  if (vectors == 4) {
+    multiply_vectors_of_lanes<T, 4>(steps, a, b, shared, acc, first);
+  } else if (vectors == 2) {
+    multiply_vectors_of_lanes<T, 2>(steps, a, b, shared, acc, first);
   } else {
-    multiply_rows_of<T, false>(steps, a, b, shared, acc, first);
+    multiply_vectors_of_lanes<T, 1>(steps, a, b, shared, acc, first);
   }
 }
 

@@ -43,6 +43,9 @@ constexpr std::int64_t kRows = 512;           // whose places are found at a tim
 constexpr int kRowsAtOnce = kMostLanes;
 constexpr std::int64_t kSumsOfBlocks = 1 << 20;
 
+// What is larger comes from memory, which delivers the more the fewer places it is read at.
+constexpr std::int64_t kBytesFar = 16 << 20;
+
 // Multiply-adds that a thread is worth starting for, and that take a moment which nobody notices.
 constexpr std::int64_t kWorkPerThread = 1 << 18;
 
@@ -76,6 +79,7 @@ class Loops {
       : kernel_(kernel),
         g_(g),
         plan_(plan),
+        vectors_(plan.elements * std::max<std::int64_t>(plan.k, 1) * std::int64_t{sizeof(Scalar)} > kBytesFar ? 1 : 4),
         execution_(execution),
         a_{x.data[Role::a], g, Role::a, plan.free},
         b_{x.data[Role::b], g, Role::b, plan.free},
@@ -354,13 +358,17 @@ class Loops {
       LineFactor<Scalar> const shared{y.at(rows_y[0] + at_y), false, g_.k[0].stride[y.role]};
       Scalar const* starts_x[kMostLanes];
       Scalar const* starts_y[kMostLanes];
-      for (std::int64_t first = 0; first < lanes; first += kernel_.lanes) {
-        for (int i = 0; i < kernel_.lanes; ++i) {
+      for (std::int64_t first = 0; first < lanes;) {
+        int vectors = 1;
+        while (vectors < vectors_ && vectors * kernel_.lanes < lanes - first) vectors *= 2;
+        int const together = vectors * kernel_.lanes;
+        for (int i = 0; i < together; ++i) {
           auto const lane = std::min(first + i, lanes - 1);
           starts_x[i] = x.at(rows_x[lane] + at_x);
           starts_y[i] = y.at(rows_y[lane] + at_y);
         }
-        kernel_.multiply_rows(steps, starts_x, y_varies ? starts_y : nullptr, shared, acc + first, is_first);
+        kernel_.multiply_rows(steps, starts_x, y_varies ? starts_y : nullptr, shared, acc + first, is_first, vectors);
+        first += together;
       }
       return true;
     }
@@ -420,6 +428,7 @@ class Loops {
   LineKernel<Scalar> const& kernel_;
   Geometry const& g_;
   LoopPlan const& plan_;
+  int const vectors_;  // of rows side by side
   Execution const& execution_;
   Factor const a_;
   Factor const b_;

@@ -129,6 +129,7 @@ struct EvenRows {
 
 // What keeps vectors in registers only where it is inlined.
 #define CUTE_PY_INLINE __attribute__((always_inline)) inline
+#define CUTE_PY_INLINE_LAMBDA __attribute__((always_inline))
 
 // The same rows from p on. A compiler would rather keep an address for each row, more than there are registers, than
 // add multiples of a stride.
