@@ -24,8 +24,11 @@ struct RegisterTile {
     return 8 * columns <= most ? 8 : 4 * columns <= most ? 4 : 3 * columns <= most ? 3 : 2;
   }
 
-  // The same if rows lie along k: as few as have something else to do while each waits for its last sum.
-  constexpr int vectors_along_k(std::int64_t columns) const { return columns <= 2 ? kMostVectorsAlongK : 2; }
+  // The same if rows lie along k: as few as have something else to do while each waits for its last sum, and are not
+  // more rows than a cache can have on their way.
+  constexpr int vectors_along_k(std::int64_t columns) const {
+    return columns <= 2 && vector_bytes < 64 ? kMostVectorsAlongK : 2;
+  }
   static constexpr int kMostVectorsAlongK = 4;
 };
 
