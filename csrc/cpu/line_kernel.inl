@@ -7,19 +7,9 @@ auto element_of(T const* data) {
   if constexpr (varies) {
     return loose(data);
   } else {
-    typename VectorOf<T>::Type const zero = {};
-    return zero + *data;
+    typedef T LooseElement __attribute__((aligned(1), may_alias));
+    return broadcast<T>(*reinterpret_cast<LooseElement const*>(data));
   }
-}
-
-// a * b + c, rounded once if the processor can: spelt out, because a compiler may round the products of a loop first.
-template <class T>
-T multiply_add(T a, T b, T c) {
-#ifdef __FMA__
-  if constexpr (sizeof(T) == 8) return __builtin_fma(a, b, c);
-  if constexpr (std::is_same_v<T, float>) return __builtin_fmaf(a, b, c);
-#endif
-  return a * b + c;
 }
 
 // So many vectors of a line, the last one with `last` elements if they are not whole.
@@ -40,8 +30,9 @@ CUTE_PY_INLINE void multiply_vectors(std::int64_t last, std::int64_t steps, T co
   for (std::int64_t p = 0; p < steps; ++p) {
 #pragma GCC unroll 16
     for (int v = 0; v < vectors; ++v) {
-      c[v] += load(a + p * a_step + (a_varies ? v * kLanes<T> : 0), std::bool_constant<a_varies>{}) *
-              load(b + p * b_step + (b_varies ? v * kLanes<T> : 0), std::bool_constant<b_varies>{});
+      c[v] =
+          multiply_add<T>(load(a + p * a_step + (a_varies ? v * kLanes<T> : 0), std::bool_constant<a_varies>{}),
+                          load(b + p * b_step + (b_varies ? v * kLanes<T> : 0), std::bool_constant<b_varies>{}), c[v]);
     }
   }
   for (int v = 0; v < vectors; ++v) {
@@ -179,9 +170,9 @@ void multiply_rows_of(std::int64_t steps, T const* const* a, T const* const* b, 
       for (int i = 0; i < kBlock<T>; ++i) {
         if (i >= count) break;
         if constexpr (b_varies) {
-          c[v] += x[i] * y[i];
+          c[v] = multiply_add<T>(x[i], y[i], c[v]);
         } else {
-          c[v] += x[i] * element_of<T, false>(shared.data + (p + i) * shared.step);
+          c[v] = multiply_add<T>(x[i], element_of<T, false>(shared.data + (p + i) * shared.step), c[v]);
         }
       }
     }
@@ -273,7 +264,7 @@ CUTE_PY_INLINE void multiply_elements(std::int64_t count, std::int64_t steps, T 
     load_elements<T, a_access, width, whole>(a + p * of_a.k, of_a, count, x);
     load_elements<T, b_access, width, whole>(b + p * of_b.k, of_b, count, y);
 #pragma GCC unroll 4
-    for (int j = 0; j < width; ++j) c[j] += x[j] * y[j];
+    for (int j = 0; j < width; ++j) c[j] = multiply_add<T>(x[j], y[j], c[j]);
   }
 #pragma GCC unroll 4
   for (int j = 0; j < width; ++j) {
@@ -478,12 +469,12 @@ typename VectorOf<T>::Type exp_of(typename VectorOf<T>::Type x) {
   Vector const zero = {};
   x = x < zero + kLow ? zero + kLow : x;
   x = x > zero + kHigh ? zero + kHigh : x;
-  Vector const n = (x * T(1.44269504088896340736) + kRound) - kRound;
-  Vector const r = (x - n * kHighPart) - n * kLowPart;
+  Vector const n = multiply_add<T>(x, zero + T(1.44269504088896340736), zero + kRound) - kRound;
+  Vector const r = multiply_add<T>(n, zero - kLowPart, multiply_add<T>(n, zero - kHighPart, x));
   constexpr Reciprocals<T, kDegree> kOfFactorial{};
   Vector y = zero + kOfFactorial.value[kDegree];
 #pragma GCC unroll 16
-  for (int i = kDegree - 1; i >= 0; --i) y = y * r + kOfFactorial.value[i];
+  for (int i = kDegree - 1; i >= 0; --i) y = multiply_add<T>(y, r, zero + kOfFactorial.value[i]);
   Integers const whole = __builtin_convertvector(n, Integers);
   Integers const half = whole >> 1;
   auto const power = [](Integers const& exponent) { return reinterpret_cast<Vector>((exponent + kBias) << kMantissa); };
@@ -501,8 +492,8 @@ typename VectorOf<float>::Type erfc_of(typename VectorOf<float>::Type z) {
   Vector const t = 1.0f / (1.0f + 0.5f * z);
   Vector p = zero + kCoefficient[9];
 #pragma GCC unroll 16
-  for (int i = 8; i >= 0; --i) p = p * t + kCoefficient[i];
-  return t * exp_of<float>(p - z * z);
+  for (int i = 8; i >= 0; --i) p = multiply_add<float>(p, t, zero + kCoefficient[i]);
+  return t * exp_of<float>(multiply_add<float>(-z, z, p));
 }
 
 template <class T, Activation activation>
@@ -517,7 +508,7 @@ typename VectorOf<T>::Type activated(typename VectorOf<T>::Type x) {
     return x / (T(1) + exp_of<T>(-x));
   } else if constexpr (activation == Activation::gelu_tanh) {
     // (1 + tanh(u)) / 2 = 1 / (1 + e^(-2u))
-    Vector const u = T(0.79788456080286535588) * (x + T(0.044715) * x * x * x);
+    Vector const u = T(0.79788456080286535588) * multiply_add<T>(T(0.044715) * x * x, x, x);
     return x / (T(1) + exp_of<T>(T(-2) * u));
   } else {
     Vector const z = x * T(0.70710678118654752440);

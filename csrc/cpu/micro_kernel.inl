@@ -27,7 +27,7 @@ void multiply(std::int64_t k, T const* a, T const* b, T* acc) {
     for (int j = 0; j < kNr; ++j) {
 #pragma GCC unroll 16
       for (int v = 0; v < kVectors; ++v) {
-        c[j][v] += column[v] * b[j];
+        c[j][v] = multiply_add<T>(column[v], broadcast(b[j]), c[j][v]);
       }
     }
     a += kMr<T>;
@@ -68,7 +68,8 @@ void multiply_part(std::int64_t k, T const* a, std::int64_t a_step, std::int64_t
 #pragma GCC unroll 16
     for (int j = 0; j < columns; ++j) {
 #pragma GCC unroll 8
-      for (int v = 0; v < vectors; ++v) c[j][v] += column[v] * from[j][p * b_step];
+      for (int v = 0; v < vectors; ++v)
+        c[j][v] = multiply_add<T>(column[v], broadcast<T>(from[j][p * b_step]), c[j][v]);
     }
   }
 #pragma GCC unroll 16
@@ -153,7 +154,8 @@ void multiply_rows_part(std::int64_t k, Rows const (&rows)[count], T const* b, s
 #pragma GCC unroll 4
       for (int i = 0; i < kBlock<T>; ++i) {
 #pragma GCC unroll 8
-        for (int j = 0; j < columns; ++j) c[v][j] += x[i] * from[j][(p + i) * b_step];
+        for (int j = 0; j < columns; ++j)
+          c[v][j] = multiply_add<T>(x[i], broadcast<T>(from[j][(p + i) * b_step]), c[v][j]);
       }
     }
   }
@@ -165,7 +167,8 @@ void multiply_rows_part(std::int64_t k, Rows const (&rows)[count], T const* b, s
       transpose_block<T>(rest, 0, x);
       for (int i = 0; i < k - p; ++i) {
 #pragma GCC unroll 8
-        for (int j = 0; j < columns; ++j) c[v][j] += x[i] * from[j][(p + i) * b_step];
+        for (int j = 0; j < columns; ++j)
+          c[v][j] = multiply_add<T>(x[i], broadcast<T>(from[j][(p + i) * b_step]), c[v][j]);
       }
     }
   }

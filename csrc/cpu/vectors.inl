@@ -33,6 +33,62 @@ typename LooseVector<T>::Type& loose(T* data) {
   return *reinterpret_cast<typename LooseVector<T>::Type*>(data);
 }
 
+// What keeps vectors in registers only where it is inlined.
+#define CUTE_PY_INLINE __attribute__((always_inline)) inline
+#define CUTE_PY_INLINE_LAMBDA __attribute__((always_inline))
+
+// x in every lane.
+template <class T>
+CUTE_PY_INLINE typename VectorOf<T>::Type broadcast(T x) {
+  typename VectorOf<T>::Type const zero = {};
+  return x - zero;
+}
+
+// x * y + z, rounded once if the processor can. Spelt out, and compilers are told to leave sums of products alone: they
+// would fuse them in some loops and not in others, and all kernels are to give the same bits.
+template <class T>
+CUTE_PY_INLINE typename VectorOf<T>::Type multiply_add(typename VectorOf<T>::Type const& x,
+                                                       typename VectorOf<T>::Type const& y,
+                                                       typename VectorOf<T>::Type const& z) {
+  using Vector = typename VectorOf<T>::Type;
+  if constexpr (std::is_integral_v<T>) {
+    return x * y + z;
+#if defined(__AVX512F__)
+  } else if constexpr (sizeof(T) == 4) {
+    return reinterpret_cast<Vector>(
+        _mm512_fmadd_ps(reinterpret_cast<__m512>(x), reinterpret_cast<__m512>(y), reinterpret_cast<__m512>(z)));
+  } else {
+    return reinterpret_cast<Vector>(
+        _mm512_fmadd_pd(reinterpret_cast<__m512d>(x), reinterpret_cast<__m512d>(y), reinterpret_cast<__m512d>(z)));
+#elif defined(__FMA__)
+  } else if constexpr (sizeof(T) == 4) {
+    return reinterpret_cast<Vector>(
+        _mm256_fmadd_ps(reinterpret_cast<__m256>(x), reinterpret_cast<__m256>(y), reinterpret_cast<__m256>(z)));
+  } else {
+    return reinterpret_cast<Vector>(
+        _mm256_fmadd_pd(reinterpret_cast<__m256d>(x), reinterpret_cast<__m256d>(y), reinterpret_cast<__m256d>(z)));
+#elif defined(__aarch64__)
+  } else if constexpr (sizeof(T) == 4) {
+    return (Vector)vfmaq_f32((float32x4_t)z, (float32x4_t)x, (float32x4_t)y);
+  } else {
+    return (Vector)vfmaq_f64((float64x2_t)z, (float64x2_t)x, (float64x2_t)y);
+#else
+  } else {
+    return x * y + z;
+#endif
+  }
+}
+
+// The same of numbers.
+template <class T>
+T multiply_add(T x, T y, T z) {
+#if defined(__FMA__) || defined(__aarch64__)
+  if constexpr (sizeof(T) == 8) return __builtin_fma(x, y, z);
+  if constexpr (std::is_same_v<T, float>) return __builtin_fmaf(x, y, z);
+#endif
+  return x * y + z;
+}
+
 // The first `count` elements of a vector, fewer than all, and zeros. Element by element they would go through memory,
 // where a processor waits for them to be put together.
 template <class T>
@@ -126,10 +182,6 @@ struct EvenRows {
 
   T const* operator[](int row) const { return first + row * stride; }
 };
-
-// What keeps vectors in registers only where it is inlined.
-#define CUTE_PY_INLINE __attribute__((always_inline)) inline
-#define CUTE_PY_INLINE_LAMBDA __attribute__((always_inline))
 
 // The same rows from p on. A compiler would rather keep an address for each row, more than there are registers, than
 // add multiples of a stride.
