@@ -11,20 +11,20 @@ namespace {
 
 AnyLayout compose_any(py::handle a, py::handle b) {
   if (is_a<Swizzle>(a)) {
-    Swizzle const& s = a.cast<Swizzle const&>();
+    Swizzle const& s = as<Swizzle>(a);
     Layout l = layout_argument({"composition", "B"}, b);
     if (s.bits() == 0) return l;
     return ComposedLayout(s, fixed(0), std::move(l));
   }
   AnyLayout const lhs = any_layout_argument({"composition", "A"}, a);
   if (is_a<Swizzle>(b)) {
-    if (auto const* plain = std::get_if<Layout>(&lhs)) return composition(*plain, b.cast<Swizzle const&>());
-    refuse_on_the_right(lhs, to_string(b.cast<Swizzle const&>()),
+    if (auto const* plain = std::get_if<Layout>(&lhs)) return composition(*plain, as<Swizzle>(b));
+    refuse_on_the_right(lhs, to_string(as<Swizzle>(b)),
                         "make_composed_layout(A, 0, composition(B, Layout(size(A)))) evaluates A(B(c)) as it stands");
   }
   if (is_a<ComposedLayout>(b)) {
-    if (auto const* plain = std::get_if<Layout>(&lhs)) return composition(*plain, b.cast<ComposedLayout const&>());
-    refuse_on_the_right(lhs, to_string(b.cast<ComposedLayout const&>()),
+    if (auto const* plain = std::get_if<Layout>(&lhs)) return composition(*plain, as<ComposedLayout>(b));
+    refuse_on_the_right(lhs, to_string(as<ComposedLayout>(b)),
                         "make_composed_layout(A, 0, B) evaluates A(B(c)) as it stands");
   }
   Tiler const tiler = tiler_argument({"composition", "B"}, b);
@@ -41,7 +41,7 @@ void register_layout_algebra(py::module_& m) {
               [](py::handle a, py::handle b) -> py::object {
                 if (has_layout(a)) return a.attr("with_layout")(cast_any(compose_any(a.attr("layout"), b)));
                 if (is_a<Swizzle>(a) && is_a<Swizzle>(b)) {
-                  return py::cast(composition(a.cast<Swizzle const&>(), b.cast<Swizzle const&>()));
+                  return py::cast(composition(as<Swizzle>(a), as<Swizzle>(b)));
                 }
                 return cast_any(compose_any(a, b));
               }),
@@ -139,7 +139,7 @@ void register_layout_algebra(py::module_& m) {
           named(name,
                 [=](py::handle l, py::handle n) -> py::object {
                   std::int64_t const factor = integer_argument({name, "n"}, n);
-                  if (is_a<Swizzle>(l)) return py::cast(of_swizzle(l.cast<Swizzle const&>(), factor));
+                  if (is_a<Swizzle>(l)) return py::cast(of_swizzle(as<Swizzle>(l), factor));
                   AnyLayout const any = any_layout_argument({name, "layout"}, l);
                   if (auto const* plain = std::get_if<Layout>(&any)) return py::cast(of_layout(*plain, factor));
                   return py::cast(of_composed(std::get<ComposedLayout>(any), factor));
@@ -165,7 +165,7 @@ void register_layout_algebra(py::module_& m) {
                   auto const large = to / common == 1 ? layout : upcast(layout, to / common);
                   return from / common == 1 ? large : downcast(large, from / common);
                 };
-                if (is_a<Swizzle>(l)) return py::cast(recast(l.cast<Swizzle const&>()));
+                if (is_a<Swizzle>(l)) return py::cast(recast(as<Swizzle>(l)));
                 AnyLayout const any = any_layout_argument({"recast_layout", "layout"}, l);
                 return std::visit([&](auto const& layout) { return py::cast(recast(layout)); }, any);
               }),

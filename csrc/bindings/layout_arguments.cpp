@@ -137,7 +137,7 @@ IntTuple int_tuple(Walk& walk, py::handle value) {
   }
   walk.count(1);
   if (is_integer(value)) return integer_of(place, value);
-  if (is_a<Integer>(value)) return value.cast<Integer const&>();
+  if (is_a<Integer>(value)) return as<Integer>(value);
   refuse(place, "an integer or a tuple of integers", value);
 }
 
@@ -160,7 +160,7 @@ Tiler tiler(Walk& walk, py::handle value) {
     });
   }
   if (is_a<Layout>(value)) {
-    Layout const& layout = value.cast<Layout const&>();
+    Layout const& layout = as<Layout>(value);
     walk.count(layout.shape().count());
     return Tiler::of(layout);
   }
@@ -172,7 +172,7 @@ Tiler tiler(Walk& walk, py::handle value) {
   walk.count(1);
   if (value.is_none()) return Tiler{};
   if (is_integer(value)) return Tiler::of(integer_of(place, value));
-  if (is_a<Integer>(value)) return Tiler::of(value.cast<Integer const&>());
+  if (is_a<Integer>(value)) return Tiler::of(as<Integer>(value));
   refuse(place, "a Layout, an integer, None, or a tuple of these", value);
 }
 
@@ -213,7 +213,7 @@ bool has_layout(py::handle value) {
 }
 
 Layout layout_argument(Place place, py::handle value) {
-  if (is_a<Layout>(value)) return value.cast<Layout const&>();
+  if (is_a<Layout>(value)) return as<Layout>(value);
   if (is_text(value)) return parsed(place, value, &layout::parse_layout);
   if (is_a<layout::ComposedLayout>(value)) refuse(place, "a plain Layout", value);
   if (has_layout(value)) return layout_argument(place, value.attr("layout"));
@@ -221,7 +221,7 @@ Layout layout_argument(Place place, py::handle value) {
 }
 
 AnyLayout any_layout_argument(Place place, py::handle value) {
-  if (is_a<layout::ComposedLayout>(value)) return value.cast<layout::ComposedLayout const&>();
+  if (is_a<layout::ComposedLayout>(value)) return as<layout::ComposedLayout>(value);
   if (is_text(value) && text_of(place, value).find('o') != std::string::npos) {
     return parsed(place, value, &layout::parse_composed);
   }

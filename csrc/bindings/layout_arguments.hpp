@@ -28,6 +28,18 @@ bool is_a(py::handle value) {
   return PyObject_TypeCheck(value.ptr(), type) != 0;
 }
 
+// The T in a value that is one. Objects of the type itself say where it is; for those of a type derived from it
+// pybind11 has to look for it, and does so for all if it is asked.
+template <class T>
+T const& as(py::handle value) {
+  static PyTypeObject* const type = reinterpret_cast<PyTypeObject*>(py::type::of<T>().release().ptr());
+  if (Py_TYPE(value.ptr()) == type) {
+    auto* const object = reinterpret_cast<py::detail::instance*>(value.ptr());
+    if (void* const held = object->get_value_and_holder().value_ptr()) return *static_cast<T const*>(held);
+  }
+  return value.cast<T const&>();
+}
+
 inline bool is_text(py::handle value) { return PyUnicode_Check(value.ptr()) != 0; }
 
 // A tuple or a list.

@@ -124,7 +124,7 @@ void register_layout_classes(py::module_& m) {
            named("layout(coord)", [](Layout const& l, py::args const& coords) { return value_or_slice(l, coords); }))
       .def("__getitem__", [](Layout const& l, py::handle index) { return mode_item(l, index); })
       .def("__len__", &Layout::rank)
-      .def("__eq__", [](Layout const& a, py::handle b) { return is_a<Layout>(b) && a == b.cast<Layout const&>(); })
+      .def("__eq__", [](Layout const& a, py::handle b) { return is_a<Layout>(b) && a == as<Layout>(b); })
       .def("__hash__", [](Layout const& l) { return hash_of(l.shape()) * 31 + hash_of(l.stride()); })
       .def("__str__", [](Layout const& l) { return to_string(l); })
       .def("__repr__", [](Layout const& l) { return "Layout(\"" + to_string(l) + "\")"; })
@@ -202,8 +202,8 @@ void register_layout_classes(py::module_& m) {
       .def("__getitem__", [](ComposedLayout const& l,
                              py::handle index) { return l.with_inner(mode_item(l.inner(), index).cast<Layout>()); })
       .def("__len__", [](ComposedLayout const& l) { return l.inner().rank(); })
-      .def("__eq__", [](ComposedLayout const& a,
-                        py::handle b) { return is_a<ComposedLayout>(b) && a == b.cast<ComposedLayout const&>(); })
+      .def("__eq__",
+           [](ComposedLayout const& a, py::handle b) { return is_a<ComposedLayout>(b) && a == as<ComposedLayout>(b); })
       .def("__hash__",
            [](ComposedLayout const& l) { return hash_of(l.inner().shape()) * 37 + hash_of(l.inner().stride()); })
       .def("__str__", [](ComposedLayout const& l) { return to_string(l); })

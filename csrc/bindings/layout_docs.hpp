@@ -371,18 +371,26 @@ inline constexpr char const* right_inverse = R"doc(right_inverse(layout)
 
 Law: layout(result(i)) == i for 0 <= i < size(result). If no two coordinates have one index and no stride is negative, no right
 inverse is larger. Where indices repeat, a larger one may exist: of (6,4):(1,3) this is 6:_1, as CuTe's, and (2,2,3):(1,2,7) is
-another.
+another. Of a swizzled layout it is the swizzle in front of a layout where that is one, else every function undone, one after the
+other, for as many i as it holds; raises LayoutError where the layout does not give the index 0, as behind an offset.
 
 >>> print(right_inverse(Layout("(4,8):(8,1)")))
-(8,4):(4,_1))doc";
+(8,4):(4,_1)
+>>> print(right_inverse(make_composed_layout(Swizzle(3, 0, 4), 0, Layout((2, 2), (2, 1)))))
+(2,2):(2,_1) o 0 o Sw<3,0,4> o _0 o 4:_1)doc";
 
 inline constexpr char const* left_inverse = R"doc(left_inverse(layout)
 
 Law: layout(result(layout(i))) == layout(i), and result(layout(i)) == i if the layout is injective. Raises LayoutError for
-negative strides and for strides that do not divide one another.
+negative strides and for strides that do not divide one another. Of a swizzled layout, also one with an offset and a nested one,
+every function is undone.
 
 >>> print(left_inverse(Layout("4:2")))
-(2,4):(_0,_1))doc";
+(2,4):(_0,_1)
+>>> f = make_composed_layout(Swizzle(1, 0, 2), 8, Layout((2, 4)))
+>>> back = left_inverse(f)
+>>> print(back, [back(f(c)) for c in range(8)])
+8:_1 o -8 o Sw<1,0,2> o _0 o 16:_1 [0, 1, 2, 3, 4, 5, 6, 7])doc";
 
 inline constexpr char const* nullspace = R"doc(nullspace(layout)
 

@@ -122,7 +122,7 @@ inline py::object like(IntTuple const& argument, IntTuple const& result) {
 
 // Shape and stride, a shape and LayoutLeft or LayoutRight, or one text.
 inline Layout new_layout(char const* operation, py::handle shape, py::handle stride) {
-  if (is_a<Layout>(shape) && stride.is_none()) return shape.cast<Layout const&>();
+  if (is_a<Layout>(shape) && stride.is_none()) return as<Layout>(shape);
   if (is_text(shape) && stride.is_none()) return layout_argument({operation, "shape"}, shape);
   IntTuple s = int_tuple_argument({operation, "shape"}, shape);
   if (stride.is_none() || is_tag_left(stride)) return Layout(s);
@@ -311,7 +311,7 @@ inline ComposedLayout composed_of(py::handle outer, Integer const& offset, py::h
   AnyLayout const last = any_layout_argument({"ComposedLayout", "inner"}, inner);
   std::vector<ComposedLayout::Function> functions;
   if (is_a<Swizzle>(outer)) {
-    functions.emplace_back(outer.cast<Swizzle const&>(), offset);
+    functions.emplace_back(as<Swizzle>(outer), offset);
   } else if (is_text(outer) && is_swizzle_text(text_argument({"ComposedLayout", "outer"}, outer))) {
     functions.emplace_back(parse_swizzle(text_argument({"ComposedLayout", "outer"}, outer)), offset);
   } else {

@@ -129,7 +129,7 @@ void register_layout_modes(py::module_& m) {
         named("dice",
               [](py::handle coord, py::handle value) -> py::object {
                 Tiler const c = tiler_argument({"dice", "coord"}, coord);
-                if (is_a<Layout>(value)) return py::cast(dice(c, value.cast<Layout const&>()));
+                if (is_a<Layout>(value)) return py::cast(dice(c, as<Layout>(value)));
                 if (is_text(value)) return py::cast(dice(c, layout_argument({"dice", "value"}, value)));
                 return to_python(dice(c, tiler_argument({"dice", "value"}, value)));
               }),

@@ -9,7 +9,6 @@
 namespace cute_py::layout {
 namespace {
 
-constexpr std::int64_t kExhaustive = 1 << 18;  // a law is checked at so many coordinates at most
 constexpr std::size_t kCorners = 1 << 12;
 
 IntTuple const& at_path(Basis const& path, IntTuple const& t) {

@@ -52,6 +52,9 @@ class Composer {
   bool proven_ = true;
 };
 
+// A law is checked at so many coordinates at most.
+constexpr std::int64_t kExhaustive = 1 << 18;
+
 // Two values that a law says are equal, and how to name them.
 struct Sides {
   IntTuple left;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <new>
 #include <numeric>
 #include <string>
 
@@ -104,20 +105,35 @@ void check_leaves(std::int64_t leaves) {
 }
 
 IntTuple::IntTuple(std::vector<IntTuple> elements) {
-  Node node{std::move(elements), 0, 0};
-  for (auto const& e : node.elements) {
-    node.depth = std::max(node.depth, e.depth());
-    node.leaves += e.count();
+  int depth = 0;
+  std::int64_t leaves = 0;
+  for (auto const& e : elements) {
+    depth = std::max(depth, e.depth());
+    leaves += e.count();
   }
-  check_depth(++node.depth);
-  check_leaves(node.leaves);
-  node_ = std::make_shared<Node const>(std::move(node));
+  check_depth(++depth);
+  check_leaves(leaves);
+  static_assert(alignof(IntTuple) == alignof(Node));
+  void* const memory = ::operator new(sizeof(Node) + elements.size() * sizeof(IntTuple));
+  node_ = new (memory) Node{{1}, static_cast<std::int32_t>(elements.size()), leaves, depth};
+  std::uninitialized_move(elements.begin(), elements.end(), node_->elements());
+}
+
+// Whoever is the only one left need not tell anyone.
+void IntTuple::release() {
+  if (node_->uses.load(std::memory_order_acquire) != 1 && node_->uses.fetch_sub(1, std::memory_order_acq_rel) != 1) {
+    return;
+  }
+  std::destroy_n(node_->elements(), node_->rank);
+  node_->~Node();
+  ::operator delete(node_);
 }
 
 bool IntTuple::operator==(IntTuple const& other) const {
   if (is_tuple() != other.is_tuple()) return false;
   if (!is_tuple()) return leaf_ == other.leaf_;
-  return node_ == other.node_ || elements() == other.elements();
+  if (node_ == other.node_) return true;
+  return std::equal(elements().begin(), elements().end(), other.elements().begin(), other.elements().end());
 }
 
 void append_leaves(IntTuple const& t, std::vector<Integer>& leaves) {

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -17,19 +17,34 @@ constexpr std::int64_t kMaxLeaves = std::int64_t{1} << 20;
 // An integer or a tuple of IntTuples: a shape, a stride, a coordinate. Immutable, so that copies share their elements.
 class IntTuple {
  public:
+  class Elements;
+
   IntTuple() = default;
   IntTuple(Integer const& leaf) : leaf_(leaf) {}  // NOLINT: an integer is an IntTuple
 
   // Throws LayoutError for a tuple deeper than kMaxDepth or of more than kMaxLeaves integers.
   explicit IntTuple(std::vector<IntTuple> elements);
 
+  IntTuple(IntTuple const& other) : leaf_(other.leaf_), node_(other.node_) {
+    if (node_ != nullptr) node_->uses.fetch_add(1, std::memory_order_relaxed);
+  }
+  IntTuple(IntTuple&& other) noexcept : leaf_(other.leaf_), node_(std::exchange(other.node_, nullptr)) {}
+  IntTuple& operator=(IntTuple other) noexcept {
+    leaf_ = other.leaf_;
+    std::swap(node_, other.node_);
+    return *this;
+  }
+  ~IntTuple() {
+    if (node_ != nullptr) release();
+  }
+
   bool is_tuple() const { return node_ != nullptr; }
   Integer const& leaf() const { return leaf_; }
-  std::vector<IntTuple> const& elements() const { return node_->elements; }  // of a tuple
+  Elements elements() const;  // of a tuple
 
   // Of an integer, itself for i == 0.
-  IntTuple const& operator[](int i) const { return is_tuple() ? node_->elements[i] : *this; }
-  int rank() const { return is_tuple() ? static_cast<int>(node_->elements.size()) : 1; }
+  IntTuple const& operator[](int i) const { return is_tuple() ? node_->elements()[i] : *this; }
+  int rank() const { return is_tuple() ? node_->rank : 1; }
   int depth() const { return is_tuple() ? node_->depth : 0; }
   std::int64_t count() const { return is_tuple() ? node_->leaves : 1; }  // of integers
 
@@ -38,15 +53,36 @@ class IntTuple {
   bool operator!=(IntTuple const& other) const { return !(*this == other); }
 
  private:
+  // What the copies of a tuple share; its elements lie behind it.
   struct Node {
-    std::vector<IntTuple> elements;
-    int depth;
+    std::atomic<std::int32_t> uses;
+    std::int32_t rank;
     std::int64_t leaves;
+    int depth;
+
+    IntTuple* elements() { return reinterpret_cast<IntTuple*>(this + 1); }
   };
 
+  void release();
+
   Integer leaf_;
-  std::shared_ptr<Node const> node_;
+  Node* node_ = nullptr;
 };
+
+class IntTuple::Elements {
+ public:
+  Elements(IntTuple const* first, int count) : first_(first), count_(count) {}
+
+  IntTuple const* begin() const { return first_; }
+  IntTuple const* end() const { return first_ + count_; }
+  std::size_t size() const { return static_cast<std::size_t>(count_); }
+
+ private:
+  IntTuple const* first_;
+  int count_;
+};
+
+inline IntTuple::Elements IntTuple::elements() const { return {node_->elements(), node_->rank}; }
 
 // Throws LayoutError, saying what there is too much of.
 void check_depth(int depth);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <string>
 
 #include "base/errors.hpp"
@@ -218,23 +219,93 @@ ComposedLayout downcast(ComposedLayout const& layout, std::int64_t n) {
   return ComposedLayout(downcast(layout.swizzle(), n), layout.offset() * fixed(n), downcast(layout.inner(), n));
 }
 
-ComposedLayout right_inverse(ComposedLayout const& layout) {
-  require_plain_swizzle("right_inverse", layout);
-  ComposedLayout const result = composition(right_inverse(layout.inner()), layout.swizzle());
-  check_law("right_inverse", result.inner(), [&](std::int64_t i) {
-    IntTuple const index = dynamic(i);
-    return Sides{layout(result(index)), index, "L(R(i))", "i"};
+namespace {
+
+// Every function undone, the outermost one first, for indices below `size`.
+ComposedLayout undone(char const* operation, ComposedLayout const& layout, std::int64_t size) {
+  auto const inverse_of = [&](Layout const& part) {
+    try {
+      return left_inverse(part);
+    } catch (LayoutError const& error) {
+      throw LayoutError(std::string(operation) + ": of its part " + to_string(part) + ": " + error.what());
+    }
+  };
+  auto const& functions = layout.functions();
+  std::vector<ComposedLayout::Function> result{{inverse_of(layout.inner()), -functions.back().offset}};
+  for (std::size_t i = functions.size(); i-- > 0;) {
+    Integer const offset = i > 0 ? -functions[i - 1].offset : fixed(0);
+    if (functions[i].is_swizzle) {
+      result.emplace_back(functions[i].swizzle, offset);
+    } else {
+      result.emplace_back(inverse_of(functions[i].layout), offset);
+    }
+  }
+  return ComposedLayout(std::move(result), Layout(IntTuple(dynamic(size))));
+}
+
+std::int64_t index_of(char const* operation, ComposedLayout const& layout, std::int64_t i) {
+  IntTuple const index = layout(IntTuple(dynamic(i)));
+  if (!index.is_tuple() && !index.leaf().has_basis()) return index.leaf().value;
+  throw LayoutError(std::string(operation) + ": " + to_string(layout) + " gives coordinates, not indices");
+}
+
+std::int64_t greatest_index(char const* operation, ComposedLayout const& layout) {
+  std::int64_t greatest = 0;
+  std::int64_t const size = std::min(layout.inner().size().value, kExhaustive);
+  for (std::int64_t i = 0; i < size; ++i) greatest = std::max(greatest, index_of(operation, layout, i));
+  return greatest;
+}
+
+// Whether the inverse takes i to a coordinate of the layout with that index, not to one beyond its domain.
+bool takes_back(ComposedLayout const& layout, ComposedLayout const& inverse, std::int64_t i) {
+  std::int64_t const coord = index_of("right_inverse", inverse, i);
+  return coord >= 0 && coord < layout.inner().size().value && index_of("right_inverse", layout, coord) == i;
+}
+
+void check_right_inverse(ComposedLayout const& layout, ComposedLayout const& inverse) {
+  check_law("right_inverse", inverse.inner(), [&](std::int64_t i) {
+    return Sides{IntTuple(dynamic(takes_back(layout, inverse, i))), IntTuple(dynamic(1)), "L(R(i)) == i", "the law"};
   });
-  return result;
+}
+
+void check_left_inverse(ComposedLayout const& layout, ComposedLayout const& inverse) {
+  check_law("left_inverse", layout.inner(), [&](std::int64_t i) {
+    IntTuple const at = layout(IntTuple(dynamic(i)));
+    return Sides{layout(inverse(at)), at, "L(R(L(c)))", "L(c)"};
+  });
+}
+
+// Of Sw o L a swizzle in front of L's inverse, if that is one.
+std::optional<ComposedLayout> swizzled_inverse(ComposedLayout const& layout, Layout (*inverse)(Layout const&, Record*),
+                                               void (*check)(ComposedLayout const&, ComposedLayout const&)) {
+  if (layout.is_nested() || !layout.has_swizzle() || layout.offset().value != 0) return std::nullopt;
+  try {
+    ComposedLayout const result = swizzled(inverse(layout.inner(), nullptr), layout.swizzle());
+    check(layout, result);
+    return result;
+  } catch (LayoutError const&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+ComposedLayout right_inverse(ComposedLayout const& layout) {
+  if (auto const found = swizzled_inverse(layout, &right_inverse, &check_right_inverse)) return *found;
+  std::int64_t const end = greatest_index("right_inverse", layout) + 1;
+  ComposedLayout const back = undone("right_inverse", layout, end);
+  std::int64_t size = 0;
+  while (size < end && takes_back(layout, back, size)) ++size;
+  if (size > 0) return undone("right_inverse", layout, size);
+  throw LayoutError("right_inverse: " + to_string(layout) + " does not give the index 0" +
+                    ", where an inverse begins; next: left_inverse takes the indices that it gives back to their "
+                    "coordinates");
 }
 
 ComposedLayout left_inverse(ComposedLayout const& layout) {
-  require_plain_swizzle("left_inverse", layout);
-  ComposedLayout const result = composition(left_inverse(layout.inner()), layout.swizzle());
-  check_law("left_inverse", layout.inner(), [&](std::int64_t i) {
-    IntTuple const at = layout(IntTuple(dynamic(i)));
-    return Sides{layout(result(at)), at, "L(R(L(c)))", "L(c)"};
-  });
+  if (auto const found = swizzled_inverse(layout, &left_inverse, &check_left_inverse)) return *found;
+  ComposedLayout const result = undone("left_inverse", layout, greatest_index("left_inverse", layout) + 1);
+  check_left_inverse(layout, result);
   return result;
 }
 

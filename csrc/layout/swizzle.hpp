@@ -107,7 +107,8 @@ Swizzle downcast(Swizzle const& swizzle, std::int64_t n);
 ComposedLayout upcast(ComposedLayout const& layout, std::int64_t n);
 ComposedLayout downcast(ComposedLayout const& layout, std::int64_t n);
 
-// layout(inverse(i)) == i, and inverse(layout(i)) == i. Requires an offset of 0.
+// layout(inverse(i)) == i, and inverse(layout(i)) == i: a swizzle in front of a layout where that is one, else all
+// functions of the layout undone one after the other. Throws LayoutError for what has none.
 ComposedLayout right_inverse(ComposedLayout const& layout);
 ComposedLayout left_inverse(ComposedLayout const& layout);
 

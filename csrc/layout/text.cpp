@@ -18,12 +18,12 @@ constexpr std::array<int, 50> kNamed = {0,   1,   2,   3,   4,   5,   6,    7,  
                                         128, 136, 144, 152, 160, 168, 176,  184,  192,  200,  208,  216, 224,
                                         232, 240, 248, 256, 384, 512, 1024, 2048, 4096, 8192, 16384};
 
-template <class Tree>
-std::string joined(std::vector<Tree> const& elements) {
+template <class Trees>
+std::string joined(Trees const& elements) {
   std::string text = "(";
-  for (std::size_t i = 0; i < elements.size(); ++i) {
-    if (i > 0) text += ",";
-    text += to_string(elements[i]);
+  for (auto const& e : elements) {
+    if (text.size() > 1) text += ",";
+    text += to_string(e);
   }
   return text + ")";
 }
