@@ -414,6 +414,10 @@ def swizzle_case(operation: str, maker: Maker) -> Case:
         return call("tile_to_shape", layout, shape)
     if operation == "composed_inverse":
         return call(rnd.choice(["right_inverse", "left_inverse"]), layout)
+    if operation == "composed_inverse_at":  # behind an offset
+        shifted = cl.make_composed_layout(layout.outer, Int(rnd.choice([1, 4, 12, 64, 1000])), layout.inner)
+        index = shifted(rnd.randrange(layout.size))
+        return Case(operation, f"left_inverse({cpp(shifted)})({index})", cl.left_inverse(shifted)(index))
     if operation == "composed_cast":
         return with_template(rnd.choice(["upcast", "downcast"]), layout, 2)
     assert operation == "composed_coalesce", operation
@@ -477,6 +481,7 @@ COUNTS: dict[str, int] = {
     "composed_divide": 70,
     "composed_tile_to_shape": 40,
     "composed_inverse": 40,
+    "composed_inverse_at": 40,
     "composed_cast": 40,
     "composed_coalesce": 30,
     "shape_div": 90,
