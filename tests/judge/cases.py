@@ -413,7 +413,10 @@ def swizzle_case(operation: str, maker: Maker) -> Case:
         shape = tuple(Int(cl.size(layout, i) * rnd.choice([1, 2, 4])) for i in range(2))
         return call("tile_to_shape", layout, shape)
     if operation == "composed_inverse":
-        return call(rnd.choice(["right_inverse", "left_inverse"]), layout)
+        case = call(rnd.choice(["right_inverse", "left_inverse"]), layout)
+        if not isinstance(case.result.outer, Swizzle):
+            raise LayoutError("the headers do not compile an inverse that is no swizzle in front of a layout")
+        return case
     if operation == "composed_inverse_at":  # behind an offset
         shifted = cl.make_composed_layout(layout.outer, Int(rnd.choice([1, 4, 12, 64, 1000])), layout.inner)
         index = shifted(rnd.randrange(layout.size))
