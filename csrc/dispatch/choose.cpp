@@ -96,8 +96,11 @@ class Chooser {
         return x.candidate.estimate.us < y.candidate.estimate.us;
       });
       auto const best = std::min_element(found_.begin(), found_.end(), [this](Found const& x, Found const& y) {
-        return std::make_tuple(!is_close(x), x.candidate.decision.parts > 1, x.order) <
-               std::make_tuple(!is_close(y), y.candidate.decision.parts > 1, y.order);
+        auto const rank_of = [this](Found const& z) {
+          Decision const& d = z.candidate.decision;
+          return std::make_tuple(!is_close(z), d.parts > 1, writes_across(z), z.order);
+        };
+        return rank_of(x) < rank_of(y);
       });
       std::rotate(found_.begin(), best, best + 1);
       for (Found const& found : found_) choice.candidates.push_back(found.candidate);
@@ -192,6 +195,12 @@ class Chooser {
       us += kLevelUs + reads * (kReadUs + bytes / kBytesPerUs);
     }
     return us;
+  }
+
+  // Sums of warpgroups lie along n in registers, those of all other kernels go to D along m.
+  bool writes_across(Found const& found) const {
+    Decision const& d = found.candidate.decision;
+    return (d.exchanged == first_) == d.entry->traits.copies_boxes;
   }
 
   bool is_close(Found const& found) const {

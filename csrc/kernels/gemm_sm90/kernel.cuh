@@ -132,8 +132,8 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
         int const half = sharing > 1 ? in_pair : 0;
         return make_tuple(along_k ? rows / 2 * half : 0, along_k ? 0 : blk_k / 2 * half);                 // rows, steps
       };
-      auto const share_a = share(tiles.pair_n, a_along_k, blk_m);
-      auto const share_b = share(tiles.pair_m, b_along_k, blk_n);
+      auto const share_a = share(tiles.pair_n, a_along_k, tiles.rows_a);
+      auto const share_b = share(tiles.pair_m, b_along_k, tiles.rows_b);
       constexpr auto hint = static_cast<std::uint64_t>(TMA::CacheHintSm90::EVICT_NORMAL);
 
       CUTE_NO_UNROLL
@@ -158,14 +158,15 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
             find_outer();
           }
           Empty::wait(&shared.empty[pipe.stage], pipe.phase ^ 1);
-          Full::arrive_and_expect_tx(&shared.full[pipe.stage], Config::stage_bytes);
+          Full::arrive_and_expect_tx(&shared.full[pipe.stage], tiles.stage_bytes);
 
           std::uint64_t* const full = &shared.full[pipe.stage];
           int const at_k = k.tile * blk_k;
-          auto copy_boxes = [&](TensorMap const& map, auto along_k, auto rows, auto rows_of_box, int first, auto const& share,
-                                bool is_shared, int const (&outer)[3], auto* tile) {
+          auto copy_boxes = [&](TensorMap const& map, auto along_k, auto rows, auto rows_of_box, int rows_to_copy, int first,
+                                auto const& share, bool is_shared, int const (&outer)[3], auto* tile) {
             CUTE_UNROLL
             for (int row = 0; row < rows; row += rows_of_box) {
+              if (row >= rows_to_copy) break;
               int const at_mn = first + row + get<0>(share);
               int const at_own_k = at_k + get<1>(share);
               int const c0 = along_k ? at_own_k : at_mn;
@@ -178,10 +179,10 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
               }
             }
           };
-          copy_boxes(map_a, C<a_along_k>{}, Int<blk_m>{}, Int<Config::copy_rows_a>{}, work.m.tile * blk_m, share_a,
-                     tiles.pair_n > 1, outer_a, shared.a + pipe.stage * (blk_m * blk_k));
-          copy_boxes(map_b, C<b_along_k>{}, Int<blk_n>{}, Int<Config::copy_rows_b>{}, work.n.tile * blk_n, share_b,
-                     tiles.pair_m > 1, outer_b, shared.b + pipe.stage * (blk_n * blk_k));
+          copy_boxes(map_a, C<a_along_k>{}, Int<blk_m>{}, Int<Config::copy_rows_a>{}, tiles.rows_a, work.m.tile * blk_m,
+                     share_a, tiles.pair_n > 1, outer_a, shared.a + pipe.stage * (blk_m * blk_k));
+          copy_boxes(map_b, C<b_along_k>{}, Int<blk_n>{}, Int<Config::copy_rows_b>{}, tiles.rows_b, work.n.tile * blk_n,
+                     share_b, tiles.pair_m > 1, outer_b, shared.b + pipe.stage * (blk_n * blk_k));
           ++pipe;
         }
       }

@@ -76,8 +76,13 @@ struct GemmSm90Params {
     tiles.count = static_cast<int>(order.per_product.divisor * g.l.size());
     tiles.part_tiles = static_cast<int>(cut.count > 1 ? cut.tiles : tiles.k.count);
 
-    boxes[0] = factor(g, Role::a, g.m, Config::along_a, Config::copy_rows_a, tiles.pair_n, tiles.a);
-    boxes[1] = factor(g, Role::b, g.n, Config::along_b, Config::copy_rows_b, tiles.pair_m, tiles.b);
+    tiles.rows_a = rows_to_copy(g.m, Config::along_a, blk_m, Config::copy_rows_a, tiles.pair_n);
+    tiles.rows_b = rows_to_copy(g.n, Config::along_b, blk_n, Config::copy_rows_b, tiles.pair_m);
+    tiles.stage_bytes = (tiles.rows_a + tiles.rows_b) * blk_k * static_cast<int>(sizeof(typename Config::TA));
+    boxes[0] =
+        factor(g, Role::a, g.m, Config::along_a, std::min(tiles.rows_a, Config::copy_rows_a), tiles.pair_n, tiles.a);
+    boxes[1] =
+        factor(g, Role::b, g.n, Config::along_b, std::min(tiles.rows_b, Config::copy_rows_b), tiles.pair_m, tiles.b);
     tiles.stores_boxes = finishes_in_boxes(g, epilogue.along_n);
     tiles.finishes = tiles.stores_boxes && !epilogue.is_plain && cut.count == 1;
     if (tiles.finishes && g.has_bias) {
@@ -175,6 +180,15 @@ struct GemmSm90Params {
     add(k, 1, Outer::k0);
     add(g.l, 0, Outer::l0);
     for (int i = next; i < 3; ++i) box.set(2 + i, Modes(), 0, role, 1);
+  }
+
+  // If the first mode of a group is shorter than a tile, no tile has more rows, and what lies behind them in shared
+  // memory is multiplied, but not written: zeros would have to be brought, too, as slowly as elements.
+  static int rows_to_copy(Modes const& mn, Major major, int tile, int rows_of_copy, int share) {
+    constexpr int kSwizzled = 8;  // rows that a swizzle repeats after
+    std::int64_t const step = major == Major::k ? kSwizzled * share : rows_of_copy;
+    std::int64_t const extent = mn.rank() > 0 ? std::max<std::int64_t>(mn[0].extent, 1) : 1;
+    return static_cast<int>(std::min<std::int64_t>((extent + step - 1) / step * step, tile));
   }
 
   static TensorBox factor(Geometry const& g, Role role, Modes const& mn, Major major, int rows, int share,

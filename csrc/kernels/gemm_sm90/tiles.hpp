@@ -101,7 +101,10 @@ struct GemmTiles {
   int log2_parts = 0;
   int clusters = 1;  // that share a tile's K
   int part_tiles;    // of K, in each but the last
-  bool is_flat;      // one mode in M, N and K, none in L
+  int rows_a;        // of a tile of A that are copied, and of B: fewer where no tile has more
+  int rows_b;
+  int stage_bytes;  // that arrive for a step
+  bool is_flat;     // one mode in M, N and K, none in L
   bool has_outer_k;
   bool stores_boxes;      // D is written by the copy engine
   bool finishes = false;  // sums get the whole epilogue before they leave in boxes
