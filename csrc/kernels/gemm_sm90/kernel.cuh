@@ -134,6 +134,12 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
       };
       auto const share_a = share(tiles.pair_n, a_along_k, tiles.rows_a);
       auto const share_b = share(tiles.pair_m, b_along_k, tiles.rows_b);
+      // Compilers would rather find addresses and parameters again in each step, which waits for them, than keep them in
+      // registers: so something is added to these that they do not know to be 0.
+      int const zero        = rank >> 16;
+      auto& stored          = *reinterpret_cast<typename Config::SharedStorage*>(shared_memory + zero);
+      int const stage_bytes = tiles.stage_bytes + zero;
+      int const sharing     = (tiles.pair_n > 1 ? 1 : 0) + (tiles.pair_m > 1 ? 2 : 0) + (tiles.has_outer_k ? 4 : 0) + zero;
       constexpr auto hint = static_cast<std::uint64_t>(TMA::CacheHintSm90::EVICT_NORMAL);
 
       CUTE_NO_UNROLL
@@ -153,20 +159,20 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
         CUTE_NO_UNROLL
         for (int k_tile = k_begin; k_tile < k_end; ++k_tile) {
           k.tile = k_tile;
-          if (tiles.has_outer_k) {
+          if (sharing & 4) {
             k = digits_of(tiles.k, k_tile);
             find_outer();
           }
-          Empty::wait(&shared.empty[pipe.stage], pipe.phase ^ 1);
-          Full::arrive_and_expect_tx(&shared.full[pipe.stage], tiles.stage_bytes);
+          Empty::wait(&stored.empty[pipe.stage], pipe.phase ^ 1);
+          Full::arrive_and_expect_tx(&stored.full[pipe.stage], stage_bytes);
 
-          std::uint64_t* const full = &shared.full[pipe.stage];
+          std::uint64_t* const full = &stored.full[pipe.stage];
           int const at_k = k.tile * blk_k;
           auto copy_boxes = [&](TensorMap const& map, auto along_k, auto rows, auto rows_of_box, int rows_to_copy, int first,
-                                auto const& share, bool is_shared, int const (&outer)[3], auto* tile) {
+                                auto const& share, int is_shared, int const (&outer)[3], auto* tile) {
             CUTE_UNROLL
             for (int row = 0; row < rows; row += rows_of_box) {
-              if (row >= rows_to_copy) break;
+              if (row > 0 && row >= rows_to_copy) break;
               int const at_mn = first + row + get<0>(share);
               int const at_own_k = at_k + get<1>(share);
               int const c0 = along_k ? at_own_k : at_mn;
@@ -180,9 +186,9 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
             }
           };
           copy_boxes(map_a, C<a_along_k>{}, Int<blk_m>{}, Int<Config::copy_rows_a>{}, tiles.rows_a, work.m.tile * blk_m,
-                     share_a, tiles.pair_n > 1, outer_a, shared.a + pipe.stage * (blk_m * blk_k));
+                     share_a, sharing & 1, outer_a, stored.a + pipe.stage * (blk_m * blk_k));
           copy_boxes(map_b, C<b_along_k>{}, Int<blk_n>{}, Int<Config::copy_rows_b>{}, tiles.rows_b, work.n.tile * blk_n,
-                     share_b, tiles.pair_m > 1, outer_b, shared.b + pipe.stage * (blk_n * blk_k));
+                     share_b, sharing & 2, outer_b, stored.b + pipe.stage * (blk_n * blk_k));
           ++pipe;
         }
       }
