@@ -197,7 +197,8 @@ class Chooser {
     return us;
   }
 
-  // Sums of warpgroups lie along n in registers, those of all other kernels go to D along m.
+  // Kernels write D along m. Those whose results leave in boxes write it either way; of few rows by many columns, as
+  // it lies mostly, they are quicker if the rows are those of their tiles.
   bool writes_across(Found const& found) const {
     Decision const& d = found.candidate.decision;
     return (d.exchanged == first_) == d.entry->traits.copies_boxes;

@@ -125,6 +125,14 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
     // Those who copy: one thread asks for boxes as soon as there is room
     cutlass::arch::warpgroup_reg_dealloc<Config::copying_registers>();
     if (warp == Config::computing_threads / 32 && elect_one_sync()) {
+      // Compilers would rather find addresses and parameters again in each step, which waits for them, than keep them in
+      // registers: so something is added to these that they do not know to be 0.
+      int const zero        = rank >> 16;
+      auto& stored          = *reinterpret_cast<typename Config::SharedStorage*>(shared_memory + zero);
+      int const stage_bytes = tiles.stage_bytes + zero;
+      int const rows_a      = tiles.rows_a + zero;
+      int const rows_b      = tiles.rows_b + zero;
+      int const sharing     = (tiles.pair_n > 1 ? 1 : 0) + (tiles.pair_m > 1 ? 2 : 0) + (tiles.has_outer_k ? 4 : 0) + zero;
       bool constexpr a_along_k = Config::along_a == Major::k;
       bool constexpr b_along_k = Config::along_b == Major::k;
       // Of a tile that a pair shares, each CTA copies half of the rows, or of the steps of k, for both.
@@ -132,14 +140,8 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
         int const half = sharing > 1 ? in_pair : 0;
         return make_tuple(along_k ? rows / 2 * half : 0, along_k ? 0 : blk_k / 2 * half);                 // rows, steps
       };
-      auto const share_a = share(tiles.pair_n, a_along_k, tiles.rows_a);
-      auto const share_b = share(tiles.pair_m, b_along_k, tiles.rows_b);
-      // Compilers would rather find addresses and parameters again in each step, which waits for them, than keep them in
-      // registers: so something is added to these that they do not know to be 0.
-      int const zero        = rank >> 16;
-      auto& stored          = *reinterpret_cast<typename Config::SharedStorage*>(shared_memory + zero);
-      int const stage_bytes = tiles.stage_bytes + zero;
-      int const sharing     = (tiles.pair_n > 1 ? 1 : 0) + (tiles.pair_m > 1 ? 2 : 0) + (tiles.has_outer_k ? 4 : 0) + zero;
+      auto const share_a = share(tiles.pair_n, a_along_k, rows_a);
+      auto const share_b = share(tiles.pair_m, b_along_k, rows_b);
       constexpr auto hint = static_cast<std::uint64_t>(TMA::CacheHintSm90::EVICT_NORMAL);
 
       CUTE_NO_UNROLL
@@ -185,10 +187,10 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
               }
             }
           };
-          copy_boxes(map_a, C<a_along_k>{}, Int<blk_m>{}, Int<Config::copy_rows_a>{}, tiles.rows_a, work.m.tile * blk_m,
-                     share_a, sharing & 1, outer_a, stored.a + pipe.stage * (blk_m * blk_k));
-          copy_boxes(map_b, C<b_along_k>{}, Int<blk_n>{}, Int<Config::copy_rows_b>{}, tiles.rows_b, work.n.tile * blk_n,
-                     share_b, sharing & 2, outer_b, stored.b + pipe.stage * (blk_n * blk_k));
+          copy_boxes(map_a, C<a_along_k>{}, Int<blk_m>{}, Int<Config::copy_rows_a>{}, rows_a, work.m.tile * blk_m, share_a,
+                     sharing & 1, outer_a, stored.a + pipe.stage * (blk_m * blk_k));
+          copy_boxes(map_b, C<b_along_k>{}, Int<blk_n>{}, Int<Config::copy_rows_b>{}, rows_b, work.n.tile * blk_n, share_b,
+                     sharing & 2, outer_b, stored.b + pipe.stage * (blk_n * blk_k));
           ++pipe;
         }
       }

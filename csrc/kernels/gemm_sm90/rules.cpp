@@ -73,10 +73,7 @@ Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceIn
   auto const count = static_cast<double>(model::tiles(m, t.tile[0]) * model::tiles(n, t.tile[1]) * x.l);
   // CTAs that share K are a cluster, of which fewer fit.
   auto const at_once = static_cast<double>(device.clusters_of(x.in_cluster) * x.in_cluster);
-  constexpr double kTransposeUs = 0.4;  // what sums take longer to shared memory where D is written along m
-  bool const along_n = g.n.rank() > 0 && g.n[0].stride[Role::d] == 1;
-  double const us = speed.us_once + (along_n ? 0 : kTransposeUs) +
-                    model::ceil_div(count, at_once) * (math + speed.us_per_tile + store);
+  double const us = speed.us_once + model::ceil_div(count, at_once) * (math + speed.us_per_tile + store);
 
   constexpr double kSmallBoxes = 1.25;  // what tiles of 64x64 take longer that wait for memory
   bool const has_small_boxes = t.tile[0] == 64 && t.tile[1] == 64;
