@@ -96,11 +96,8 @@ class Chooser {
         return x.candidate.estimate.us < y.candidate.estimate.us;
       });
       auto const best = std::min_element(found_.begin(), found_.end(), [this](Found const& x, Found const& y) {
-        auto const rank_of = [this](Found const& z) {
-          Decision const& d = z.candidate.decision;
-          return std::make_tuple(!is_close(z), d.parts > 1, writes_across(z), z.order);
-        };
-        return rank_of(x) < rank_of(y);
+        return std::make_tuple(!is_close(x), x.candidate.decision.parts > 1, x.order) <
+               std::make_tuple(!is_close(y), y.candidate.decision.parts > 1, y.order);
       });
       std::rotate(found_.begin(), best, best + 1);
       for (Found const& found : found_) choice.candidates.push_back(found.candidate);
@@ -195,13 +192,6 @@ class Chooser {
       us += kLevelUs + reads * (kReadUs + bytes / kBytesPerUs);
     }
     return us;
-  }
-
-  // Kernels write D along m. Those whose results leave in boxes write it either way; of few rows by many columns, as
-  // it lies mostly, they are quicker if the rows are those of their tiles.
-  bool writes_across(Found const& found) const {
-    Decision const& d = found.candidate.decision;
-    return (d.exchanged == first_) == d.entry->traits.copies_boxes;
   }
 
   bool is_close(Found const& found) const {
