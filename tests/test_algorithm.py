@@ -235,3 +235,33 @@ def test_tables_of_what_is_empty_or_no_number(capsys: pytest.CaptureFixture[str]
     one = make_tensor("float32", ())
     fill(one, 3)
     assert one[()] == 3
+
+
+def test_copy_if_of_a_predicate_that_repeats() -> None:
+    """A predicate of (THR_M,THR_K):(1,0) is asked for its first elements, as in NVIDIA's text on predication."""
+    source = make_tensor(np.arange(8.0), "(2,4):(4,1)")
+    p = make_tensor(np.array([True, False]), "(2,4):(1,0)")
+    whole, column = (make_tensor(np.zeros(8), "(2,4):(4,1)") for _ in range(2))
+    copy_if(p, source, whole)
+    np.testing.assert_array_equal(whole.numpy(), [[0, 1, 2, 3], [0, 0, 0, 0]])
+    copy_if(p, source[:, 2], column[:, 2])
+    np.testing.assert_array_equal(column.numpy(), [[0, 0, 2, 0], [0, 0, 0, 0]])
+    with pytest.raises(LayoutError, match=r"has 2 elements.*next: a predicate of the same shape"):
+        copy_if(make_tensor(np.array([True, False])), source, whole)
+
+
+def test_copy_if_through_an_atom() -> None:
+    """The predicate is asked for each coordinate behind mode 0, whose elements go together."""
+    atom = atoms.copy["UniversalCopy<uint64_t>"].atom("float")
+    source = make_tensor(np.arange(1, 17, dtype=np.float32), "(2,2,4):(1,2,4)")
+    for p, expected in (
+        (make_tensor(np.array([True, False]), "(2,4):(1,0)"), [[[1, 5, 9, 13], [0] * 4], [[2, 6, 10, 14], [0] * 4]]),
+        (lambda c: c == (1, 3), [[[0] * 4, [0, 0, 0, 15]], [[0] * 4, [0, 0, 0, 16]]]),
+    ):
+        destination = make_tensor(np.zeros(16, np.float32), "(2,2,4):(1,2,4)")
+        copy_if(atom, p, source, destination)
+        np.testing.assert_array_equal(destination.numpy(), expected)
+    with pytest.raises(LayoutError, match=r"with an atom, .* are \(CPY, ...\) both"):
+        copy_if(atom, p, source[:, 0, 0], destination[:, 0, 0])
+    with pytest.raises(OperandError, match=r"give .p, source, destination."):
+        copy_if(source, destination)

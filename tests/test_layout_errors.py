@@ -203,7 +203,7 @@ ARGUMENTS = [
 ]
 
 INTERNAL = {"annotations", "notation", "print_tiler", "Int", "E", "LayoutLeft", "LayoutRight", "X", "group_modes"}
-INTERNAL |= {"make_shape", "make_stride", "make_coord", "make_tile", "make_step"}  # take anything
+INTERNAL |= {"make_shape", "make_stride", "make_coord", "make_tile", "make_step", "is_static"}  # take anything
 
 
 def test_no_message_names_two_operations() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cute_py.layout as cl
-from cute_py import LayoutError
+from cute_py import LayoutError, make_tensor
 from cute_py.layout import ComposedLayout, E, Int, Layout, LayoutLeft, LayoutRight, ScaledBasis, Swizzle
 
 TEXT = settings(derandomize=True, deadline=None, max_examples=300, database=None)
@@ -298,3 +298,39 @@ def test_a_layout_that_can_be_made_can_be_copied(depth: int) -> None:
     assert same(pickle.loads(pickle.dumps(layout)), layout)
     assert same(copy.deepcopy(layout), layout)
     assert same(Layout(layout.shape, layout.stride), layout)
+
+
+def test_get_of_a_tuple_of_anything() -> None:
+    tiler = cl.make_tile(Layout("_3:_4"), (Layout("(2,5):(1,8)"), None))
+    assert str(cl.get(tiler, 0)) == "_3:_4"
+    assert str(cl.get(tiler, 1, 0, 1)) == "5:8"
+    assert cl.get(tiler, 1, 1) is None
+    assert cl.get((1, (2, 3)), 1) == (2, 3)
+    assert isinstance(cl.get((Int(4), 8), 0), Int)
+    for path in ((2,), (0, 3), (1, 1, 0)):
+        with pytest.raises(LayoutError, match="get: there is no mode"):
+            cl.get(tiler, *path)
+
+
+def test_is_static() -> None:
+    known = [
+        Int(8),
+        (Int(8), (Int(2),)),
+        Layout("(_4,_8):(_1,_4)"),
+        Swizzle(2, 0, 3),
+        cl.composition(Swizzle(2, 0, 3), "(_4,_8):(_8,_1)"),
+        cl.E(0),
+        (),
+    ]
+    assert all(map(cl.is_static, known))
+    unknown = [
+        8,
+        (Int(8), 2),
+        Layout("(_4,8):(_1,_4)"),
+        Layout("(_4,_8):(_1,4)"),
+        cl.composition(Swizzle(2, 0, 3), "(4,_8):(_8,_1)"),
+        3 * cl.E(1),
+        None,
+    ]
+    assert not any(map(cl.is_static, unknown))
+    assert cl.is_static(make_tensor("float", Layout("(_4,_8):(_1,_4)")))

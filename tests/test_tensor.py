@@ -981,7 +981,7 @@ def test_text() -> None:
     assert str(tensor) == f"ptr[32b]({address:#x}) o (4,6):(6,1)"
     assert str(tensor(1, None)) == f"ptr[32b]({address + 24:#x}) o (6):(1)"
     assert repr(tensor) == "<Tensor float32 (4,6):(6,1)>"
-    assert str(make_tensor("4:2")) == "counting(0) o 4:2"
+    assert str(make_tensor("4:2")) == "counting_iter(0) o 4:2"
     assert str(make_identity_tensor((4, 5))(None, 2)) == "ArithTuple(0,2) o (4):(_1@0)"
 
 

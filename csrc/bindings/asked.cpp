@@ -52,7 +52,8 @@ Asked read_arguments(Signature const& signature, PyObject* const* arguments, std
   auto const& positions = signature.positions;
   if (count > positions.size()) {
     refuse(signature, "takes up to " + std::to_string(positions.size()) + " positional arguments but " +
-                          std::to_string(count) + " were given");
+                          std::to_string(count) + " were given" +
+                          (signature.function == "gemm" ? "; cute_py.algorithm.gemm is the one on tensors" : ""));
   }
   ArgSet given = 0;
   for (std::size_t i = 0; i < count; ++i) {

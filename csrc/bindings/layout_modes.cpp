@@ -16,6 +16,18 @@ py::object appended_one(char const* name, py::handle l, py::handle element,
   return on_domain({name, "layout"}, l, [&](Layout const& inner) { return of_layout(inner, inner.rank() + 1, mode); });
 }
 
+// What a path leads to in a tuple of anything.
+py::object of_tuple(Tiler const& t, std::vector<int> const& path) {
+  Tiler const* at = &t;
+  for (auto mode = path.begin(); mode != path.end(); ++mode) {
+    if (at->kind == Tiler::Kind::layout) return py::cast(get(at->layout, {mode, path.end()}));
+    bool const exists = *mode >= 0 && *mode < at->rank() && at->kind != Tiler::Kind::any;
+    if (!exists) throw LayoutError("there is no mode " + std::to_string(*mode) + " in " + to_string(*at));
+    if (at->is_tuple()) at = &at->elements[static_cast<std::size_t>(*mode)];
+  }
+  return to_python(*at);
+}
+
 }  // namespace
 
 void register_layout_modes(py::module_& m) {
@@ -23,6 +35,7 @@ void register_layout_modes(py::module_& m) {
         named("get",
               [](py::handle l, py::args const& modes) {
                 auto const path = path_of("get", modes);
+                if (is_sequence(l)) return of_tuple(elements_argument("get", l), path);
                 if (!is_layout(l) && !has_layout(l))
                   return to_python(at_path("get", int_tuple_argument({"get", "tuple"}, l), path));
                 return on_domain({"get", "layout"}, l, [&](Layout const& inner) { return get(inner, path); });

@@ -30,7 +30,7 @@ from cute_py import _core
 from cute_py.atoms import CopyAtom, CopyTraits, MMAAtom
 from cute_py.atoms.tiled import TiledCopy, TiledMMA
 from cute_py.errors import LayoutError, OperandError
-from cute_py.layout.tensor import Tensor
+from cute_py.layout.tensor import Tensor, make_tensor
 from cute_py.layout.tensor import copy as _copy
 
 __all__ = ["axpby", "clear", "copy", "copy_if", "fill", "gemm", "transform"]
@@ -121,17 +121,30 @@ def copy(*arguments: Any) -> None:
     _copy(source, destination)
 
 
-def copy_if(p: Predicate, source: Tensor, destination: Tensor) -> None:
-    """``destination(i) = source(i)`` where ``p(i)``: a tensor of truth values, or a function of the source's coordinate.
+def copy_if(*arguments: Any) -> None:
+    """``copy_if(p, source, destination)``: ``destination(i) = source(i)`` where ``p(i)``, or with an atom in front of p.
 
-    Elements where it is false are neither read nor written, and need not exist: a ragged tile is copied with ``elem_less`` of a
-    coordinate tensor that was cut alike.
+    p is a tensor of truth values, or a function of the source's coordinate. A tensor may have more elements than the source: its first
+    ones are asked, as in C++. Elements where p is false are neither read nor written, and need not exist: a ragged tile is copied with
+    ``elem_less`` of a coordinate tensor that was cut alike. With an atom or a TiledCopy, as for `copy`, p is asked once for all
+    elements along mode 0, of the coordinate in the other modes.
     """
+    if len(arguments) not in (3, 4):
+        raise OperandError("copy_if: give (p, source, destination) or (atom, p, source, destination)")
+    p, source, destination = arguments[-3:]
     _tensor("copy_if", "source", source)
     _writeable("copy_if", "destination", destination)
     _same_sizes("copy_if", source, destination)
-    for i in _allowed("copy_if", p, source):
-        destination[i] = source[i]
+    if len(arguments) == 3:
+        for i in _allowed("copy_if", p, source):
+            destination[i] = source[i]
+        return
+    if source.rank < 2 or source.rank != destination.rank:
+        raise LayoutError(f"copy_if: with an atom, {source.layout} and {destination.layout} are (CPY, ...) both")
+    rest = make_tensor(_core.make_layout(tuple(source.shape)[1:]))
+    for i in _allowed("copy_if", p, rest):
+        at = _core.idx2crd(i, rest.shape)
+        copy(arguments[0], source[(None, *at)], destination[(None, *at)])
 
 
 def gemm(*arguments: Any) -> None:
@@ -331,11 +344,12 @@ def _allowed(operation: str, p: Predicate, tensor: Tensor) -> Any:
     if p is None:
         return range(tensor.size)
     if isinstance(p, Tensor):
-        if p.size != tensor.size:
+        if p.size < tensor.size:
             raise LayoutError(
-                f"{operation}: the predicate {p.layout} has {p.size} elements, {tensor.layout} has {tensor.size}"
+                f"{operation}: the predicate {p.layout} has {p.size} elements, {tensor.layout} has {tensor.size}; next: a "
+                "predicate of the same shape, with strides of 0 along the modes that it does not depend on"
             )
-        return (i for i in range(p.size) if p[i])
+        return (i for i in range(tensor.size) if p[i])
     if not isinstance(p, Callable):  # type: ignore[arg-type]
         raise OperandError(f"{operation}: p must be a Tensor or a function of a coordinate, not {type(p).__name__}")
     shape = tensor.shape

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from cute_py._core import ScaledBasis
+from cute_py._core import ComposedLayout, Layout, ScaledBasis, Swizzle
 
-__all__ = ["E", "Int", "LayoutLeft", "LayoutRight", "ScaledBasis"]
+__all__ = ["E", "Int", "LayoutLeft", "LayoutRight", "ScaledBasis", "is_static"]
 
 
 class Int(int):
@@ -107,3 +108,17 @@ def E(*modes: int) -> ScaledBasis:  # noqa: N802 - CuTe's name
     _1@0 3@1 _1@0@1
     """
     return ScaledBasis(Int(1), *modes)
+
+
+def is_static(x: Any) -> bool:
+    """Return whether C++ would know it when it compiles, CuTe's ``is_static``: of an integer, a tuple, a layout or a tensor's layout.
+
+    >>> is_static(Int(8)), is_static((Int(8), 4)), is_static(Layout("(_4,_8):(_1,_4)"))
+    (True, False, True)
+    """
+    if isinstance(x, (tuple, list)):
+        return all(map(is_static, x))
+    x = getattr(x, "layout", x)
+    if isinstance(x, (Layout, ComposedLayout, Swizzle)):
+        return re.search(r"\bint\b", x.to_cpp()) is None
+    return isinstance(x, Int) or (isinstance(x, ScaledBasis) and str(x).startswith("_"))

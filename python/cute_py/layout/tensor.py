@@ -208,8 +208,9 @@ class Tensor(Drawable):
         """The index of the first element in the array, or the coordinate that a coordinate tensor starts at."""
         return self._base
 
-    def with_layout(self, layout: Layout | ComposedLayout) -> Tensor:
+    def with_layout(self, layout: Layout | ComposedLayout | str) -> Tensor:
         """Return the same memory, from the same first element, through another layout."""
+        layout = _as_layout(layout)
         if self._memory and isinstance(layout(0), tuple):
             raise LayoutError(f"tensor: {layout} gives coordinates, an array needs indices; next: make_tensor(layout)")
         return Tensor(layout, self._memory, self._base)
@@ -422,7 +423,9 @@ class Tensor(Drawable):
             return f"{space}ptr[{8 * self._memory.dtype.itemsize}b]({address:#x}) o {self.layout}"
         if isinstance(self._base, tuple):
             return f"ArithTuple{_core.print_tiler(self._base)} o {self.layout}"
-        return f"counting({self._base}) o {self.layout}"
+        if isinstance(self.layout(0), tuple):
+            return f"ArithTuple{_core.print_tiler(self(0))} o {self.layout}"
+        return f"counting_iter({self._base}) o {self.layout}"
 
     def __repr__(self) -> str:
         what = f"{self.dtype} " if self._memory else ""
