@@ -299,11 +299,12 @@ def test_rectangles_of_products(seed: int, isa: str, threads) -> None:
             assert (room == 7).all()
 
 
-def test_a_result_in_short_pieces_is_ordered_anew() -> None:
+def test_a_result_in_short_pieces_is_ordered_anew(threads) -> None:
     """If the fastest mode of a result is one of the batch, or short, products are computed side by side and moved.
 
-    From which size on depends on the processor.
+    From which size on depends on the processor, and many threads write pieces as fast as they would move them.
     """
+    threads(1)
     rng = np.random.default_rng(0)
     subscripts = "deca,dcbe->bade"
     ways = set()
