@@ -285,15 +285,24 @@ def test_a_port_that_is_taken_or_none(server: Server) -> None:
         Server(70000)
 
 
+def heed_ctrl_c() -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background ignores it
+
+
 def test_the_command_prints_the_address_and_ends_at_ctrl_c() -> None:
     command = [sys.executable, "-m", "cute_py", "explore", "--no-browser"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
-        assert running.stdout is not None
-        assert running.stderr is not None
-        line = running.stdout.readline()
-        running.send_signal(signal.SIGINT)
-        assert running.wait(30) == 0
-        assert running.stderr.read() == ""
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heed_ctrl_c
+    ) as running:
+        try:
+            assert running.stdout is not None
+            assert running.stderr is not None
+            line = running.stdout.readline()
+            running.send_signal(signal.SIGINT)
+            assert running.wait(30) == 0
+            assert running.stderr.read() == ""
+        finally:
+            running.kill()
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/[\w-]{22}/  \(Ctrl-C ends it\)\n", line)
 
 
