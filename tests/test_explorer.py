@@ -285,21 +285,20 @@ def test_a_port_that_is_taken_or_none(server: Server) -> None:
         Server(70000)
 
 
-def heed_ctrl_c() -> None:
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background ignores it
-
-
 def test_the_command_prints_the_address_and_ends_at_ctrl_c() -> None:
     command = [sys.executable, "-m", "cute_py", "explore", "--no-browser"]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heed_ctrl_c
-    ) as running:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # what is ignored here would be ignored there
+    try:
+        running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    with running:
         try:
             assert running.stdout is not None
             assert running.stderr is not None
             line = running.stdout.readline()
             running.send_signal(signal.SIGINT)
-            assert running.wait(30) == 0
+            assert running.wait(60) == 0, running.stderr.read()
             assert running.stderr.read() == ""
         finally:
             running.kill()
