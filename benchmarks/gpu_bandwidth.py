@@ -1,9 +1,9 @@
 """Products that memory limits: few columns, and many small ones. Bytes per second, as a part of what a copy reaches.
 
-    python benchmarks/gpu_bandwidth.py
+    python benchmarks/gpu_bandwidth.py [--kernel gemm_skinny]
 
 Every operand counts once, read or written; a copy of 1 GiB counts its bytes twice. Nothing fits in the L2 cache. Each result is
-compared with float64 on random rows or products before it is timed. Needs CuPy.
+compared with float64 on random rows or products before it is timed. With --kernel, few columns alone, by that kernel. Needs CuPy.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import sys
+from functools import partial
 
 import cupy
 import numpy as np
@@ -67,6 +68,7 @@ def copy_rate(repeats: int) -> float:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--kernel", help="the kernel, of few columns alone, in the place of the one that is chosen")
     options = parser.parse_args()
 
     copy = copy_rate(options.repeats)
@@ -78,20 +80,26 @@ def main() -> int:
         for n in (1, 4, 16)
         for k in (True, False)
     ]
-    cases += [
-        (f"{d} {n}x{n}x{n}", small_ones, (d, n)) for d in ("float32", "float16", "float64") for n in (8, 16, 32, 64)
-    ]
+    cases += (
+        []
+        if options.kernel
+        else [
+            (f"{d} {n}x{n}x{n}", small_ones, (d, n)) for d in ("float32", "float16", "float64") for n in (8, 16, 32, 64)
+        ]
+    )
     for name, make, arguments in cases:
         A, B, subscripts, check = make(*arguments)
-        C = cute_py.contract(subscripts, A, B)
+        product = partial(cute_py.contract, subscripts, A, B, kernel=options.kernel or "auto")
+        C = product()
         got, expected, size = check(C)
         unit = 2.0**-11 if A.dtype == cupy.float16 else 0.0
         if not bool((abs(got - expected) <= 2.0**-23 * size + unit * abs(expected)).all()):
             print(f"{name}: WRONG", file=sys.stderr)
             return 1
-        time = seconds(lambda: cute_py.contract(subscripts, A, B, C), options.repeats)  # noqa: B023
+        time = seconds(partial(product, out=C), options.repeats)
         rate = (A.nbytes + B.nbytes + C.nbytes) / time
-        kernels = " + ".join(step.kernel or "-" for step in cute_py.contract.explain(subscripts, A, B, C).steps)
+        explanation = cute_py.contract.explain(subscripts, A, B, C, kernel=options.kernel or "auto")
+        kernels = " + ".join(step.kernel or "-" for step in explanation.steps)
         print(f"{name:34} {rate / 1e12:6.2f} TB/s {rate / copy:6.2f} of copy  {kernels}", flush=True)
         cupy.get_default_memory_pool().free_all_blocks()
     return 0

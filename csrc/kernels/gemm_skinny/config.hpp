@@ -31,6 +31,7 @@ struct SkinnyOp {
                                  cute::Stride<cute::_0, V, cute::Stride<cute::_1, cute::Int<vector * rows>>>>;
   static constexpr int pad_b = vector;
   static constexpr bool reads_ahead = true;
+  static constexpr bool turns_first = false;
 };
 
 // m-major: 32 threads along m, V rows for each; 8 warps along k, 4 steps of k for each.
@@ -50,6 +51,7 @@ struct SkinnyOp<T, Major::mn> {
   using FragmentA = cute::Layout<cute::Shape<cute::_1, V, cute::_4>, cute::Stride<cute::_0, cute::_1, V>>;
   static constexpr int pad_b = vector;
   static constexpr bool reads_ahead = false;
+  static constexpr bool turns_first = true;
 };
 
 template <class T>
@@ -82,6 +84,7 @@ struct SkinnyTensorOp {
       cute::Stride<cute::Stride<cute::_1, cute::_8, cute::_2>, cute::_16, cute::Stride<cute::_4, cute::_32>>>;
   static constexpr int pad_b = 32;  // 8 rows of B, 4 vectors of each, in different banks
   static constexpr bool reads_ahead = false;
+  static constexpr bool turns_first = false;
 };
 
 // 16 bits, m-major: 2 warps along m, 4 along k. Lane 4 g + t has 8 neighbouring rows for each g, in turn the rows g and
@@ -105,6 +108,7 @@ struct SkinnyTransposedTensorOp {
                                  cute::Stride<cute::Stride<cute::_8, cute::_1, cute::_16>, cute::_2, cute::_0>>;
   static constexpr int pad_b = 16;
   static constexpr bool reads_ahead = false;
+  static constexpr bool turns_first = false;
 };
 
 template <>
@@ -153,6 +157,8 @@ struct GemmSkinny {
   static constexpr bool along_k = major_a == Major::k;  // of its vectors
   static constexpr bool reads_ahead =
       Op::reads_ahead;  // of all columns without branches, if there are registers for it
+  static constexpr bool turns_first =
+      Op::turns_first;  // to the next tile of B before A's next step, if registers are few
   static constexpr int vector = Op::vector;
   static constexpr int rows = Op::rows;    // vectors of a thread with different rows, and with different
   static constexpr int steps = Op::steps;  // steps of k, in one step of the main loop

@@ -15,15 +15,9 @@
 #include "kernels/common/modes.cuh"
 #include "kernels/common/namespace.hpp"
 #include "kernels/common/parts.cuh"
+#include "kernels/common/registers.cuh"
 
 namespace cute_py::kernels::cutlass_scheduled {
-
-// For what is rarely needed: kept out of line, its code is there once.
-template <int N>
-__device__ __attribute__((noinline)) std::int64_t offset_of(ModeMap<N> const& modes, int index)
-{
-  return modes(index).in[0];
-}
 
 template <class Config, class ProblemShape, class AStride, class BStride, class CStride>
 static __global__ __launch_bounds__(Config::threads, Config::ctas_per_multiprocessor)
@@ -127,13 +121,13 @@ void gemm_skinny(ProblemShape shape_MNK,
         CUTE_UNROLL
         for (int j = 0; j < steps; ++j) {
           int const k = get<1>(coord_a(e, 0, j, step));
-          std::int64_t const offset = k < extent_k ? offset_of(dA.k, k) : 0;
+          std::int64_t const offset = k < extent_k ? dA.k(k).in[0] : 0;
           CUTE_UNROLL
           for (int i = 0; i < rows; ++i) {
             T const* at = row[i];
             if constexpr (!Config::along_k) {
               int const m = get<0>(coord_a(e, i, 0, step));
-              at = a + offset_of(dA.mn, m < extent_m ? m : 0);
+              at = a + dA.mn(m < extent_m ? m : 0).in[0];
             }
             elements(e + vector * (i + rows * j)) = k < extent_k ? at[offset] : T(0);
           }
@@ -143,17 +137,18 @@ void gemm_skinny(ProblemShape shape_MNK,
   };
 
   auto fill = [&](int tile) {                                                                           // gmem -> smem, a tile of B
+    int const thread = thread_for_now();
     Tensor tile_b = make_tensor(make_smem_ptr(shared.b), tB_layout)(_,_,tile % 2);                      // (BLK_N,BLK_K)
     constexpr int tile_k = size<1>(tB_layout);
     if (dB.vectors) {
       constexpr int in_row = tile_k / vector;
-      int const k = tile * tile_k + threadIdx.x % in_row * vector;
+      int const k = tile * tile_k + thread % in_row * vector;
       std::int64_t const offset = k < extent_k ? dB.k(k).in[0] : 0;
       CUTE_NO_UNROLL
-      for (int n = threadIdx.x / in_row; n < extent_n; n += Config::threads / in_row) {
+      for (int n = thread / in_row; n < extent_n; n += Config::threads / in_row) {
         using AsyncOrZero = SM80_CP_ASYNC_CACHEGLOBAL_ZFILL<uint128_t>;
         AsyncOrZero::copy(*reinterpret_cast<uint128_t const*>(b + dB.mn(n).in[0] + offset),
-                          *reinterpret_cast<uint128_t*>(&tile_b(n, threadIdx.x % in_row * vector)), k < extent_k);
+                          *reinterpret_cast<uint128_t*>(&tile_b(n, thread % in_row * vector)), k < extent_k);
       }
     } else {
       constexpr int in_flight = 8;                                                                      // loads before the first is stored
@@ -163,14 +158,14 @@ void gemm_skinny(ProblemShape shape_MNK,
                           : make_coord(i % int(size<0>(tB_layout)), i / int(size<0>(tB_layout)));
       };
       CUTE_NO_UNROLL
-      for (int first = threadIdx.x; first < columns * tile_k; first += in_flight * Config::threads) {
+      for (int first = thread; first < columns * tile_k; first += in_flight * Config::threads) {
         T loaded[in_flight];
         CUTE_UNROLL
         for (int i = 0; i < in_flight; ++i) {
           auto const [n, k] = place(first + i * Config::threads);
           int const at = tile * tile_k + k;
           bool const exists = n < extent_n && at < extent_k;
-          loaded[i] = exists ? b[offset_of(dB.mn, n) + offset_of(dB.k, at)] : T(0);
+          loaded[i] = exists ? b[dB.mn(n).in[0] + dB.k(at).in[0]] : T(0);
         }
         CUTE_UNROLL
         for (int i = 0; i < in_flight; ++i) {
@@ -182,14 +177,20 @@ void gemm_skinny(ProblemShape shape_MNK,
     cp_async_fence();
   };
 
+  int const step_begin = part.begin * steps_in_tile;
+  int const step_end = cute::min(part.end * steps_in_tile, int(size<3>(tCcA)));
+
+  auto turn = [&](int step) {                                                                           // to the next tile of B
+    if (step % steps_in_tile != 0) return;
+    cp_async_wait<0>();  // this thread's part of the tile of B has arrived
+    __syncthreads();     // the tile becomes visible to all threads, and all have read the one before it
+    if (step + steps_in_tile < step_end) fill(step / steps_in_tile + 1);
+  };
+
   auto multiply = [&](int step, auto const& elements) {
     int const in_tile = step % steps_in_tile;
     int const tile = step / steps_in_tile;
-    if (in_tile == 0) {
-      cp_async_wait<0>();  // this thread's part of the tile of B has arrived
-      __syncthreads();     // the tile becomes visible to all threads, and all have read the one before it
-      if (tile + 1 < part.end) fill(tile + 1);
-    }
+    if (!Config::turns_first) turn(step);
     Tensor tCrA = make_tensor<T>(shape(fragment_a));                                                    // (MMA,MMA_M,MMA_K)
     copy(make_tensor(elements.data(), fragment_a), tCrA);
     if (dA.conjugate) {
@@ -219,25 +220,27 @@ void gemm_skinny(ProblemShape shape_MNK,
   // Main loop: while a step is multiplied, the next one of A is on its way
   Tensor next    = make_tensor<T>(size(fragment_a));
   Tensor current = make_tensor<T>(size(fragment_a));
-  int const step_begin = part.begin * steps_in_tile;
-  int const step_max = cute::min(part.end * steps_in_tile, int(size<3>(tCcA)));
+  bool is_loaded = false;
   fill(part.begin);
   CUTE_NO_UNROLL
-  for (int step = step_begin - 1; step < step_max; ++step) {
+  for (int step = step_begin - 1; step < step_end; ++step) {
     copy(next, current);
+    if (Config::turns_first && is_loaded) turn(step);
     load(step + 1, next);
-    if (step >= step_begin) multiply(step, current);
+    if (is_loaded) multiply(step, current);
+    is_loaded = true;
   }
 
   // Where K is in parts, the last of their CTAs goes on with the sums of all
+  auto const done = parts(known_for_now(blockIdx.z), 0);
   int const used = size(tCcC) * ceil_div(extent_n, blk_c);
-  if (!add_parts<Config::threads>(parts, batch.first + part.l, part.number, used, tCrC, shared_memory)) {
+  if (!add_parts<Config::threads>(parts, batch.first + done.l, done.number, used, tCrC, shared_memory)) {
     return;
   }
 
   // Epilogue: the sums of the threads along k, a block of columns at a time
-  EpilogueOf<typename Config::TE> const product(epilogue, batch, part.l);
-  int const thread_k = get<3>(mma.get_thr_layout_vmnk().get_flat_coord(threadIdx.x));
+  EpilogueOf<typename Config::TE> const product(epilogue, batch, done.l);
+  int const thread_k = get<3>(mma.get_thr_layout_vmnk().get_flat_coord(known_for_now(threadIdx.x)));
   int const first_m = blockIdx.x * blk_m;
   CUTE_UNROLL
   for (int block = 0; block < blocks; ++block) {

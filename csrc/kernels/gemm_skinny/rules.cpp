@@ -17,9 +17,9 @@ struct Steps {
 Steps steps_of(Traits const& t) {
   bool const k_major = t.major_a == Major::k;
   if (contains(t.factors, DType::f16) || contains(t.factors, DType::bf16)) {
-    return k_major ? Steps{15, 0.1, 58} : Steps{5, 0.2, 112};
+    return k_major ? Steps{12, 0.1, 58} : Steps{5, 0.2, 112};
   }
-  if (t.compute == Compute::f32) return k_major ? Steps{2.5, 0.2, 17} : Steps{3, 0.7, 75};
+  if (t.compute == Compute::f32) return k_major ? Steps{2.5, 0.2, 17} : Steps{3, 0.35, 75};
   return k_major ? Steps{3, 0.3, 9.5} : Steps{1.5, 0.15, 21};
 }
 

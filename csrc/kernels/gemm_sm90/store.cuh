@@ -5,22 +5,13 @@
 #include <cutlass/arch/barrier.h>
 
 #include "kernels/common/epilogue.cuh"
+#include "kernels/common/registers.cuh"
 
 // How the warpgroups of gemm_sm90 write D. A warpgroup's sums of 64 rows are (2,2,N/8) values of a thread: two neighbouring
 // columns, of a row and of the one 8 further on, every 8 columns.
 namespace cute_py::kernels {
 
 using cutlass::arch::NamedBarrier;
-
-// A number that the compiler does not know to be the same as before: what follows from it, it would find early, and keep in
-// memory, for want of registers.
-CUTE_DEVICE int known_for_now(int number) {
-  asm volatile("" : "+r"(number));
-  return number;
-}
-
-// The thread's number, for a tile.
-CUTE_DEVICE int thread_for_now() { return known_for_now(static_cast<int>(threadIdx.x)); }
 
 // The first row, and the first column, of a thread of a warpgroup.
 CUTE_DEVICE int wgmma_row(int thread) { return thread % 128 / 32 * 16 + thread % 32 / 4; }

@@ -7,8 +7,14 @@ namespace {
 // As at 4096 on an H200, November 2026.
 constexpr model::Speed kSpeed{720, 0.75, 4};
 
+// What it takes longer than a copy where memory limits it, with the few boxes that it has on their way: 65536x8192
+// times 1 to 16 columns.
+constexpr double kWaits = 1.5;
+
 Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo const& device) {
   Estimate estimate = model::tiled(g, x, t, device, kSpeed, false);
+  double const memory = model::kLaunchUs + kWaits * model::memory_bytes(g, t.fuses) / model::memory_speed(device);
+  if (memory > estimate.us) estimate = {memory, Bound::memory};
   estimate.us += model::us_of_elements(g, x, t, device);
   return estimate;
 }
