@@ -70,6 +70,27 @@ def test_all_kernels_give_the_same_bits(seed: int, dtype: str, threads) -> None:
             np.testing.assert_array_equal(results["cpu_small", 1], results["cpu", 1])
 
 
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+def test_no_number_of_threads_changes_bits(dtype: str, threads) -> None:
+    """Of contractions whose modes of K are in other orders in the two factors: what is packed decides how K is added."""
+    for subscripts, extents in (
+        ("dae,cedb->abc", (2, 4, 110, 124, 45)),
+        ("deac,ebcd->ba", (42, 8, 28, 104, 4)),
+        ("aegf,ebcfgd->cabd", (3, 61, 2, 4, 9, 340, 3)),
+        ("fdaec,bcdfe->eabf", (41, 2, 5, 17, 141, 5)),
+        ("dcb,cbda->a", (3, 33, 14, 38)),
+    ):
+        extent = dict(zip("abcdefg", extents, strict=False))
+        rng = np.random.default_rng(0)
+        left, right = subscripts.split("->")[0].split(",")
+        A, B = (numbers(rng, tuple(extent[i] for i in part), dtype) for part in (left, right))
+        results = set()
+        for count in (1, 2, 3, 7, 64):
+            threads(count)
+            results.add(np.ascontiguousarray(cute_py.contract(subscripts, A, B)).tobytes())
+        assert len(results) == 1, subscripts
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("k", [1, 15, 16, 17, 383, 384, 385, 767, 384 * 16, 384 * 16 + 1, 384 * 33 + 5])
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -80,6 +80,44 @@ def test_it_is_chosen_where_it_is_faster() -> None:
     assert [step.what for step in named.steps] == ["multiply"]
 
 
+HOST = [
+    v.name
+    for v in cute_py.kernels().values()
+    if v.kernel in ("cpu", "cpu_small", "cpu_loops") and v.compute == "float32" and "tf32" not in v.name
+]
+
+
+@pytest.mark.parametrize("packed", ["", "A", "B", "AB", "AC", "BC", "ABC"])
+def test_a_host_packs_what_lies_badly(packed: str, rng: np.random.Generator) -> None:
+    """K of three modes that both factors have in other orders, one of them backward and one repeated."""
+    A = np.broadcast_to(draw(rng, (7, 3, 1, 5), exact=True), (7, 3, 4, 5))[::-1]
+    B = draw(rng, (3, 2, 4, 7), exact=True)[:, :, ::-1]
+    expected = np.einsum("dcbe,cabd->ae", A, B)
+    found = 0
+    for kernel in HOST:
+        for transposed in (False, True):
+            try:
+                result = cute_py.contract("dcbe,cabd->ae", A, B, config=forced(kernel, packed, transposed))
+            except cute_py.UnsupportedProblemError:
+                assert kernel.startswith("cpu_small"), kernel  # takes one mode in each group
+                continue
+            found += 1
+            np.testing.assert_array_equal(result, expected)
+    assert found >= 4
+
+
+def test_a_host_packs_where_that_is_faster(rng: np.random.Generator) -> None:
+    A, B = draw(rng, (38, 14, 33)), draw(rng, (14, 33, 38, 3))
+    explanation = cute_py.contract.explain("dcb,cbda->a", A, B)
+    assert {"pack A", "pack B"} & {step.what for step in explanation.steps}
+    assert sum(step.us for step in explanation.steps) == pytest.approx(explanation.candidates[0].us)
+    for options in ({"workspace": 0}, {"batch_invariant": True}, {"kernel": "cpu"}):
+        alone = cute_py.contract.explain("dcb,cbda->a", A, B, **options)
+        assert [step.what for step in alone.steps] == ["multiply"], options
+    dense = draw(rng, (500, 300)), draw(rng, (5, 300))
+    assert [step.what for step in cute_py.gemm.explain(*dense).steps] == ["multiply"]
+
+
 def test_what_would_take_much_of_the_memory_is_not_packed() -> None:
     A = np.empty((2047, 2045), np.float16)
     for memory, packed in ((1 << 30, "AB"), (100 << 20, "")):

@@ -82,15 +82,30 @@ double us_to_read_again(double bytes, double piece) {
   if (bytes <= kBytesInNearest) return 0;
   if (bytes <= kBytesInCache) return bytes / kBytesPerUsNear;
   constexpr double kShort = 256;
-  return bytes / (bytes <= kBytesInFarthest ? kBytesPerUsFar : kBytesPerUs) * (1 + kShort / piece);
+  constexpr double kMost = 4;
+  return bytes / (bytes <= kBytesInFarthest ? kBytesPerUsFar : kBytesPerUs) * std::min(1 + kShort / piece, kMost);
 }
 
 std::int64_t stride_of(Modes const& modes, Role role) { return modes.rank() == 0 ? 1 : modes[0].stride[role]; }
 
+// How many elements follow one another in an array, in the order of its modes.
+double run_of(Modes const& modes, Role role) {
+  std::int64_t run = 1;
+  for (Mode const& mode : modes) {
+    if (mode.stride[role] != run) break;
+    run *= mode.extent;
+  }
+  return static_cast<double>(run);
+}
+
 // Bytes of a factor that follow one another where `count` of its rows are read for all k.
 double piece_of(Geometry const& g, Role role, Modes const& rows, double count, double k) {
-  bool const along_k = k > 1 && stride_of(g.k, role) == 1;
-  return bytes_of(g.type[role]) * (along_k ? k : stride_of(rows, role) == 1 ? count : 1);
+  bool const is_along_k = k > 1 && stride_of(g.k, role) == 1;
+  bool const is_along_rows = stride_of(rows, role) == 1;
+  // Where all rows are read, a step of k may begin where the one before ends.
+  bool const goes_on = is_along_rows && rows.rank() == 1 && g.k.rank() == 1 &&
+                       static_cast<double>(rows[0].extent) == count && g.k[0].stride[role] == rows[0].extent;
+  return bytes_of(g.type[role]) * (goes_on ? count * k : is_along_k ? run_of(g.k, role) : is_along_rows ? count : 1);
 }
 
 Estimate engine(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo const& device) {
@@ -105,9 +120,10 @@ Estimate engine(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo
   double const in_tiles = work * up(x.m, t.tile[0]) * up(x.n, t.tile[1]) / speed_of(t);
   // Rows, or steps of k, that follow one another are packed in vectors.
   auto const packed = [&](Role role, Modes const& rows, std::int64_t extent) {
-    constexpr std::int64_t kRun = 8;
+    constexpr double kRun = 8;
     auto const is_near = [&](Modes const& modes) {
-      return modes.rank() == 0 || (modes[0].stride[role] == 1 && (modes.rank() == 1 || modes[0].extent >= kRun));
+      auto const run = run_of(modes, role);
+      return run >= kRun || run == static_cast<double>(modes.size());
     };
     bool const in_vectors = x.k <= 1 ? is_near(rows) : is_near(g.k) || (rows.rank() > 0 && is_near(rows));
     return static_cast<double>(extent) * static_cast<double>(x.k) * static_cast<double>(x.l) /
@@ -280,10 +296,36 @@ Estimate reference(Geometry const& g, Extents const& x, Traits const& t, DeviceI
   return slow;
 }
 
+// A copy of memory, of what is in which cache, and what the pieces take in which it is moved if they are short, or an
+// element that is transposed in fewer rows or columns than a vector has lanes.
+constexpr double kPieceUs = 0.003;
+constexpr double kShortTransposedUs = 0.0012;
+
 Estimate copy(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo const&) {
-  double const bytes = 2 * static_cast<double>(x.m) * bytes_of(g.type[Role::d]);
-  double const moves = g.m.rank() > 1 ? 2 : 1;  // in short pieces
-  return on(t, kCallUs + moves * bytes / (bytes > kBytesInCache ? kBytesPerUs : kBytesPerUsNear), Bound::memory);
+  Modes modes = g.m;
+  coalesce(modes);
+  auto const elements = static_cast<double>(x.m);
+  double const bytes = elements * bytes_of(g.type[Role::d]);
+  double us = 2 * bytes /
+              (bytes <= kBytesInCache      ? kBytesPerUsNear
+               : bytes <= kBytesInFarthest ? kBytesPerUsFar
+                                           : kBytesPerUs);
+  auto const fastest = [&](Role role) {
+    return *std::min_element(modes.begin(), modes.end(), [role](Mode const& a, Mode const& b) {
+      return std::abs(a.stride[role]) < std::abs(b.stride[role]);
+    });
+  };
+  if (modes.rank() > 1) {
+    Mode const along_d = fastest(Role::d);
+    Mode const along_a = fastest(Role::a);
+    constexpr std::int64_t kShort = 16;
+    if (along_d.stride[Role::a] == 1) {
+      us += elements * kPieceUs / static_cast<double>(along_d.extent);
+    } else if (std::min(along_d.extent, along_a.extent) < kShort) {
+      us += elements * kShortTransposedUs;
+    }
+  }
+  return on(t, kCallUs + us, Bound::memory);
 }
 
 std::int64_t ctas(Geometry const&, Extents const&, Traits const&) { return 0; }

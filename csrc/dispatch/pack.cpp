@@ -45,7 +45,8 @@ std::vector<Mode*> by_stride(Modes& modes, Role role) {
   return order;
 }
 
-Packed pack_along(Geometry const& g, Role factor, bool k_major) {
+// With lines that end with vectors of so many bytes.
+Packed pack_along(Geometry const& g, Role factor, bool k_major, int vector_bytes) {
   Packed result{g, {}, 0, false};
   Geometry& p = result.product;
   Geometry& copy = result.copy;
@@ -71,14 +72,14 @@ Packed pack_along(Geometry const& g, Role factor, bool k_major) {
   auto const k_order = by_stride(p.k, other);
   for (Mode* const mode : k_major ? k_order : own_order) place(*mode);
   auto const line = next;
-  std::int64_t const vector = kVectorBytes / bytes_of(g.type[factor]);
+  auto const vector = std::max(vector_bytes / bytes_of(g.type[factor]), 1);
   next = ceil_div(line, vector) * vector;
   result.has_gaps = k_major && next != line;
   for (Mode* const mode : k_major ? own_order : k_order) place(*mode);
   for (Mode* const mode : by_stride(p.l, Role::d)) place(*mode);
 
   set_array(p, factor, g.type[factor]);
-  (factor == Role::a ? p.padded_a : p.padded_b) = true;
+  (factor == Role::a ? p.padded_a : p.padded_b) = vector > 1;
   result.bytes = workspace_bytes_of(next, g.type[factor]);
   return result;
 }
@@ -151,13 +152,30 @@ Packed packed_result(Geometry const& geometry) {
   return result;
 }
 
+bool is_worth_packing_on_host(Geometry const& geometry, Role factor) {
+  // What is multiplied by so many rows of the other factor is packed by the engine, which has time for it.
+  constexpr std::int64_t kMany = 64;
+  Geometry const g = folded(geometry);
+  Modes const& own = own_modes(g, factor);
+  if (own_modes(g, factor == Role::a ? Role::b : Role::a).size() > kMany) return false;
+  auto const is_near = [&](Modes const& modes) { return modes.rank() > 0 && modes[0].stride[factor] == 1; };
+  return g.k.rank() > 1 || own.rank() > 1 || !(is_near(g.k) || is_near(own));
+}
+
+Packed packed_on_host(Geometry const& geometry, Role factor) {
+  constexpr std::int64_t kFew = 16;
+  Geometry const g = folded(geometry);
+  Modes const& own = own_modes(g, factor);
+  return pack_along(g, factor, own.size() < kFew || fastest_group(factor, own, g.k) == 1, 0);
+}
+
 std::optional<Packed> packed(Geometry const& geometry, Role factor) {
   Geometry const g = folded(geometry);
   bool const is_k_major = !reads_k_by_elements(g, factor) && fastest_group(factor, own_modes(g, factor), g.k) == 1;
   // As it lies, if that can be and is of use. Gaps between lines along K would be multiplied, too.
   for (bool const k_major : {is_k_major, !is_k_major}) {
     if (needs_k_major(g) && !k_major) continue;
-    Packed result = pack_along(g, factor, k_major);
+    Packed result = pack_along(g, factor, k_major, kVectorBytes);
     if (result.has_gaps && !needs_k_major(g)) continue;
     Geometry const p = folded(result.product);
     bool const fits = needs_boxes(g, factor) ? lies_in_boxes(p, factor, p.k, own_modes(p, factor))

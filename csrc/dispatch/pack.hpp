@@ -28,6 +28,12 @@ bool is_in_short_pieces(Geometry const& geometry);
 // The product with a dense result, M first.
 Packed packed_result(Geometry const& geometry);
 
+// Do a host's kernels look for a factor's elements in many places, for few products of each?
+bool is_worth_packing_on_host(Geometry const& geometry, Role factor);
+
+// The product with a dense factor, its modes of K in the order of the other's.
+Packed packed_on_host(Geometry const& geometry, Role factor);
+
 // The product with a factor in lines of vectors of 16 bytes; nothing if it cannot be laid out so that M, or N, or K is
 // one mode.
 std::optional<Packed> packed(Geometry const& geometry, Role factor);

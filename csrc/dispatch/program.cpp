@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "dispatch/choose.hpp"
 #include "dispatch/pack.hpp"
@@ -24,8 +27,9 @@ constexpr double kClearUs = 2;
 // fail.
 constexpr std::int64_t kOfMemory = 8;
 
-// On a host only a result is, of so many bytes: its engine packs factors as it goes.
+// On a host so many bytes, for a product that takes so long: its engine packs factors as it goes.
 constexpr std::int64_t kMostOnHost = std::int64_t{16} << 20;
+constexpr double kShortOnHostUs = 20;
 
 Place place_of_one(DType type) { return {Source::one, kBytesOfOne * static_cast<int>(type)}; }
 
@@ -45,11 +49,7 @@ class Planner {
     Purpose const purpose = geometry.compute == Compute::copy ? Purpose::copy : Purpose::multiply;
     Choice best = choose(purpose, geometry, places, asked(0), program_.workspace_bytes);
     Packing chosen;
-    Packs const all = packs_worth_a_look(geometry, best);
-    Packs const result_alone = question_.config || all == kPackD ? 0 : all & kPackD;
-    for (Packs const packs : {all, result_alone}) {
-      if (packs != 0) look_at(packs, geometry, places, best, chosen);
-    }
+    for (Packs const packs : packs_worth_a_look(geometry, best)) look_at(packs, geometry, places, best, chosen);
     for (auto* const steps : {&chosen.before, &best.steps, &chosen.after}) {
       for (Step& step : *steps) program_.steps.push_back(std::move(step));
     }
@@ -83,20 +83,37 @@ class Planner {
   Question asked(Packs packs) const {
     Question question = question_;
     if (question.config && question.config->packs != packs) question.config->kernel.clear();
-    question.in_vectors = (packs & (kPackA | kPackB)) != 0;
+    question.in_vectors = question.target != Target::cpu && (packs & (kPackA | kPackB)) != 0;
     return question;
   }
 
-  // All factors that no kernel reads in vectors, or none.
-  Packs packs_worth_a_look(Geometry const& g, Choice const& best) const {
+  // On a GPU all factors that no kernel reads in vectors, or none. On a host any of them that are worth it.
+  std::vector<Packs> packs_worth_a_look(Geometry const& g, Choice const& best) const {
     bool const is_possible = g.compute != Compute::copy && g.multiplies && !g.batch_invariant;
-    if (!is_possible) return 0;
-    if (question_.config) return question_.config->packs;
-    if (question_.kernel != "auto") return 0;
-    if (!best.candidates.empty() && best.candidates.front().estimate.us < kShortUs) return 0;
-    if (question_.target == Target::cpu) return is_in_short_pieces(g) ? kPackD : 0;
-    return (is_worth_packing(g, Role::a) ? kPackA : 0) | (is_worth_packing(g, Role::b) ? kPackB : 0) |
-           (is_worth_packing_result(g) ? kPackD : 0);
+    if (!is_possible) return {};
+    if (question_.config)
+      return question_.config->packs == 0 ? std::vector<Packs>{} : std::vector{question_.config->packs};
+    if (question_.kernel != "auto") return {};
+    double const us =
+        best.candidates.empty() ? std::numeric_limits<double>::infinity() : best.candidates.front().estimate.us;
+    if (us < kShortUs) return {};
+    std::vector<Packs> found;
+    if (question_.target == Target::cpu) {
+      Packs const result = is_in_short_pieces(g) ? kPackD : 0;
+      if (result != 0) found.push_back(result);
+      if (us < kShortOnHostUs) return found;
+      Packs const factors =
+          (is_worth_packing_on_host(g, Role::a) ? kPackA : 0) | (is_worth_packing_on_host(g, Role::b) ? kPackB : 0);
+      for (Packs const packs : {kPackA, kPackB, kPackA | kPackB}) {
+        if ((packs & factors) == packs) found.push_back(packs | result);
+      }
+      return found;
+    }
+    Packs const result = is_worth_packing_result(g) ? kPackD : 0;
+    Packs const factors = (is_worth_packing(g, Role::a) ? kPackA : 0) | (is_worth_packing(g, Role::b) ? kPackB : 0);
+    if (factors != 0) found.push_back(factors | result);
+    if (result != 0) found.push_back(result);
+    return found;
   }
 
   // A copy, which does not take the caller's numbers; without a kernel none of them takes it.
@@ -112,7 +129,8 @@ class Planner {
 
   // Adds the step that packs a factor, and puts the packed one in its place; false if that cannot be done.
   bool pack(Geometry& g, Role x, PerRole<Place>& places, std::int64_t& reserved, Packing& packing) const {
-    auto found = packed(g, x);
+    bool const is_on_host = question_.target == Target::cpu;
+    auto found = is_on_host ? std::optional(packed_on_host(g, x)) : packed(g, x);
     if (!found) return false;
     Place const to{Source::workspace, reserved};
     Step step = copy_step(x == Role::a ? Purpose::pack_a : Purpose::pack_b, found->copy, places[x], to);
@@ -276,6 +294,42 @@ double Program::us() const {
   return us;
 }
 
-Program make_program(Geometry const& geometry, Question const& question) { return Planner(question).run(geometry); }
+namespace {
+
+// Do two decisions add in the same order, whatever numbers they are for? All kernels of a host do that of real numbers,
+// if the roles of the factors, and with them the order of K, are the same.
+bool add_alike(Decision const& x, Decision const& y, Compute compute) {
+  return x.exchanged == y.exchanged && x.packs == y.packs && (!is_complex(compute) || x.entry == y.entry);
+}
+
+// On a host what decides about bits is decided as for one thread, and the kernel for as many as there are.
+Program for_threads(Geometry const& geometry, Question const& question) {
+  Program program = Planner(question).run(geometry);
+  if (question.device.multiprocessors <= 1 || question.config || program.candidates.size() < 2) return program;
+  DeviceInfo alone = question.device;
+  alone.multiprocessors = 1;
+  Program of_one =
+      Planner({question.target, alone, question.kernel, question.registry, {}, question.workspace_limit}).run(geometry);
+  Decision const decided = of_one.candidates.front().decision;
+  auto& all = program.candidates;
+  auto const found = std::find_if(all.begin(), all.end(), [&](Candidate const& candidate) {
+    return add_alike(candidate.decision, decided, geometry.compute);
+  });
+  if (found == all.begin()) return program;
+  if (found == all.end()) return of_one;
+  Config const config{found->decision.entry->traits.name, decided.exchanged, 1, decided.packs};
+  Program chosen =
+      Planner({question.target, question.device, question.kernel, question.registry, config, question.workspace_limit})
+          .run(geometry);
+  std::rotate(all.begin(), found, found + 1);
+  chosen.candidates = std::move(all);
+  return chosen;
+}
+
+}  // namespace
+
+Program make_program(Geometry const& geometry, Question const& question) {
+  return question.target == Target::cpu ? for_threads(geometry, question) : Planner(question).run(geometry);
+}
 
 }  // namespace cute_py::dispatch
