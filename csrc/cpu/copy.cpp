@@ -31,10 +31,11 @@ constexpr std::int64_t kBytesOfThread = 1 << 19;  // that are worth a thread
 
 // An array of so many bytes is written past the caches, in blocks of as many bytes along D and along A.
 constexpr std::int64_t kBytesPastCaches = 8 << 20;
-constexpr std::int64_t kBytesAlongD = 512;
+constexpr std::int64_t kBytesAlongD = 1024;
 constexpr std::int64_t kBytesAlongA = 2048;
 constexpr std::int64_t kBytesOfLine = 64;
 constexpr std::int64_t kShortestRow = 256;
+constexpr std::int64_t kBytesAhead = 2048;  // of rows that are asked for before they are copied
 
 std::int64_t length(Mode const& mode, Role role) {
   auto const stride = std::abs(mode.stride[role]);
@@ -210,9 +211,14 @@ class Copy {
   void copy_plainly(char const* from, char* to, std::int64_t count_d, std::int64_t count_a) const {
     auto const a = plan_.fast_d.stride[Role::a] * bytes;
     auto const d = plan_.fast_d.stride[Role::d] * bytes;
+    auto const rows_ahead = std::max<std::int64_t>(kBytesAhead / (count_d * bytes), 2);
     for (std::int64_t j = 0; j < count_a; ++j) {
       char const* const x = from + j * plan_.fast_a.stride[Role::a] * bytes;
       char* const y = to + j * plan_.fast_a.stride[Role::d] * bytes;
+      if (in_rows_ && past_caches_) {
+        char const* const row = from + std::min(j + rows_ahead, count_a - 1) * plan_.fast_a.stride[Role::a] * bytes;
+        for (std::int64_t i = 0; i < count_d * bytes; i += kBytesOfLine) __builtin_prefetch(row + i);
+      }
       if (in_rows_ && past_caches_ && count_d * bytes >= kShortestRow) {
         kernel_.stream(count_d, reinterpret_cast<Number const*>(x), reinterpret_cast<Number*>(y));
       } else if (in_rows_) {
