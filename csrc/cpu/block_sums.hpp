@@ -24,11 +24,15 @@ struct BlockSums {
   // acc: the sums of a block, and after the last one those of all.
   void add(std::int64_t block, bool is_last, T* acc) const {
     auto const in_group = block % kBlocksOfGroup;
-    if (in_group > 0) kernel.add(count, group, acc);
-    if (!is_last && in_group + 1 < kBlocksOfGroup) {
-      std::copy_n(acc, count, group);
-      return;
+    bool const goes_on = !is_last && in_group + 1 < kBlocksOfGroup;
+    if (count == 1) {  // a sum of many numbers, whose blocks are many: a call takes longer than an addition
+      if (in_group > 0) *acc = static_cast<T>(*acc + *group);
+      if (goes_on) *group = *acc;
+    } else {
+      if (in_group > 0) kernel.add(count, group, acc);
+      if (goes_on) std::copy_n(acc, count, group);
     }
+    if (goes_on) return;
     bool const is_first = block < kBlocksOfGroup;
     if (is_last && is_first) return;
     kernel.gather(count, acc, sums, kKeepsLost ? lost : nullptr, is_first);

@@ -153,11 +153,46 @@ void pack(Block const& block, std::int64_t width, LineKernel<typename Arithmetic
   }
 }
 
+// Complex numbers as they are in memory, a panel's rows side by side or along k, with steps of k one after the other.
+// Calls put(p, row) with the rows of step p side by side.
+template <class T, class Put>
+bool visit_rows(Block const& block, std::int64_t first, std::int64_t width, bool steps_follow,
+                LineKernel<double> const& pairs, Put const& put) {
+  auto const* const data = static_cast<T const*>(block.data);
+  auto const* const rows = block.rows + first;
+  auto const count = std::min(width, block.row_count - first);
+  if (follow_one_another(rows, count)) {
+    for (std::int64_t p = 0; p < block.step_count; ++p) put(p, data + 2 * (rows[0] + block.steps[p]));
+    return true;
+  }
+  if constexpr (sizeof(T) == 4) {  // two of them are as many bytes as a double, which moves them
+    if (!steps_follow) return false;
+    constexpr std::int64_t kSteps = 32;
+    constexpr std::int64_t kMostRows = 48;
+    alignas(64) double buffer[kSteps * kMostRows + kMostLanes];
+    auto const* const numbers = static_cast<double const*>(block.data);
+    double const* starts[kMostLanes];
+    for (std::int64_t p = 0; p < block.step_count; p += kSteps) {
+      auto const steps = std::min(kSteps, block.step_count - p);
+      for (auto group = (width - 1) / pairs.lanes * pairs.lanes; group >= 0; group -= pairs.lanes) {
+        for (int lane = 0; lane < pairs.lanes; ++lane) {
+          starts[lane] = numbers + rows[std::min(group + lane, count - 1)] + block.steps[p];
+        }
+        pairs.transpose(starts, steps, buffer + group, width);
+      }
+      for (std::int64_t i = 0; i < steps; ++i) put(p + i, reinterpret_cast<T const*>(buffer + i * width));
+    }
+    return true;
+  }
+  return false;
+}
+
 // The same for complex numbers: two steps of k for each, (re,im), or for a left operand (re,-im) in one buffer and
 // (im,re) in another.
 template <Compute compute>
-void pack_complex(Block const& block, std::int64_t width, bool conjugate, typename Arithmetic<compute>::Scalar* packed,
-                  typename Arithmetic<compute>::Scalar* packed_swapped) {
+void pack_complex(Block const& block, std::int64_t width, bool conjugate,
+                  LineKernel<typename Arithmetic<compute>::Scalar> const& line, LineKernel<double> const& pairs,
+                  typename Arithmetic<compute>::Scalar* packed, typename Arithmetic<compute>::Scalar* packed_swapped) {
   using Scalar = typename Arithmetic<compute>::Scalar;
   using Accumulator = typename Arithmetic<compute>::Accumulator;
   bool const steps_follow = follow_one_another(block.steps, block.step_count);
@@ -168,6 +203,16 @@ void pack_complex(Block const& block, std::int64_t width, bool conjugate, typena
       std::fill_n(packed + place, 2 * width * block.step_count, Scalar(0));
       if (is_left) std::fill_n(packed_swapped + place, 2 * width * block.step_count, Scalar(0));
     }
+    auto const count = std::min(width, block.row_count - first);
+    auto const split = [&](std::int64_t p, Scalar const* row) {
+      auto* const to = packed + place + 2 * p * width;
+      line.split(count, row, conjugate != is_left, to, to + width);
+      if (!is_left) return;
+      auto* const swapped = packed_swapped + place + 2 * p * width;
+      line.split(count, row, conjugate, swapped + width, swapped);
+    };
+    bool const is_own_type = block.type == numeric::kDTypeOf<Accumulator>;
+    if (is_own_type && visit_rows<Scalar>(block, first, width, steps_follow, pairs, split)) continue;
     numeric::with_type<factor_types(compute)>(block.type, [&](auto const& sample) {
       using Stored = std::decay_t<decltype(sample)>;
       visit_panel<Stored>(block, first, width, steps_follow, [&](std::int64_t i, std::int64_t p, Stored const& x) {
@@ -216,10 +261,11 @@ class Multiplication {
   static constexpr std::int64_t kMostRows = 48;
 
  public:
-  Multiplication(MicroKernel<Scalar> const& micro, LineKernel<Scalar> const& line, Geometry const& g,
-                 Arguments const& x, std::int64_t rows, std::int64_t columns)
+  Multiplication(MicroKernel<Scalar> const& micro, LineKernel<Scalar> const& line, LineKernel<double> const& pairs,
+                 Geometry const& g, Arguments const& x, std::int64_t rows, std::int64_t columns)
       : micro_(micro),
         line_(line),
+        pairs_(pairs),
         g_(g),
         x_(x),
         k_(g.k.size()),
@@ -317,7 +363,7 @@ class Multiplication {
       fill_offsets(g_.n, Role::b, n.first, n.count, b_rows_.data());
       Block const block_b{b_, g_.type[Role::b], b_rows_.data(), n.count, b_steps_.data(), kk};
       if constexpr (kComplex) {
-        pack_complex<compute>(block_b, micro_.nr, g_.conj_b, packed_b_, nullptr);
+        pack_complex<compute>(block_b, micro_.nr, g_.conj_b, line_, pairs_, packed_b_, nullptr);
       } else {
         pack<compute>(block_b, micro_.nr, line_, packed_b_);
       }
@@ -331,7 +377,7 @@ class Multiplication {
         fill_offsets(g_.m, Role::a, m.first + ib, rows, a_rows_.data());
         Block const block_a{a_, g_.type[Role::a], a_rows_.data(), rows, a_steps_.data(), kk};
         if constexpr (kComplex) {
-          pack_complex<compute>(block_a, micro_.mr, g_.conj_a, packed_a_, packed_a_swapped_);
+          pack_complex<compute>(block_a, micro_.mr, g_.conj_a, line_, pairs_, packed_a_, packed_a_swapped_);
         } else {
           pack<compute>(block_a, micro_.mr, line_, packed_a_);
         }
@@ -454,6 +500,18 @@ class Multiplication {
         return;
       }
     }
+    if constexpr (kComplex) {
+      bool const is_plain = g_.is_plain() && !g_.reads_c && g_.type[Role::d] == numeric::kDTypeOf<Accumulator>;
+      if (is_plain && follow_one_another(&d_places_.rows[i], rows)) {
+        Scalar const alpha[2] = {finish_.alpha().real(), finish_.alpha().imag()};
+        auto* const d = static_cast<Scalar*>(d_) + 2 * d_places_.rows[i];
+        for (std::int64_t jj = 0; jj < columns; ++jj) {
+          auto const* const re = acc + jj * micro_.mr;
+          line_.join(rows, alpha, re, re + micro_.mr * micro_.nr, d + 2 * d_places_.columns[j + jj]);
+        }
+        return;
+      }
+    }
     for (std::int64_t jj = 0; jj < columns; ++jj) {
       Accumulator const* sums;
       Accumulator column[kMostRows];
@@ -492,6 +550,7 @@ class Multiplication {
 
   MicroKernel<Scalar> const micro_;
   LineKernel<Scalar> const line_;
+  LineKernel<double> const pairs_;  // moves pairs of floats
   Geometry const& g_;
   Arguments const& x_;
   std::int64_t const k_;
@@ -558,6 +617,7 @@ int run(Geometry const& g, Arguments const& x, Execution const& execution) {
   if (g.is_empty()) return 0;
   auto const micro = micro_kernel<Scalar, isa>();
   auto const line = line_kernel<Scalar, isa>();
+  auto const pairs = line_kernel<double, isa>();
   auto const m = g.m.size();
   auto const n = g.n.size();
   auto const l = g.l.size();
@@ -579,7 +639,7 @@ int run(Geometry const& g, Arguments const& x, Execution const& execution) {
   auto const parts = parts_m * parts_n * l;
   auto const workers = std::min(threads, parts);
   parallel_for(static_cast<int>(threads), workers, [&](std::int64_t worker) {
-    Multiplication<compute> multiplication(micro, line, g, x, std::min(part_m, m), std::min(part_n, n));
+    Multiplication<compute> multiplication(micro, line, pairs, g, x, std::min(part_m, m), std::min(part_n, n));
     for (auto part = parts * worker / workers; part < parts * (worker + 1) / workers; ++part) {
       auto const first_m = part % parts_m * part_m;
       auto const first_n = part / parts_m % parts_n * part_n;

@@ -66,6 +66,13 @@ struct LineKernel {
   // out[p * out_step + lane] = rows[lane][p] for all lanes and p < steps, p ascending.
   void (*transpose)(T const* const* rows, std::int64_t steps, T* out, std::int64_t out_step);
 
+  // Of `count` complex numbers, (re,im) side by side, the parts in lines of their own, the imaginary one negated or
+  // not.
+  void (*split)(std::int64_t count, T const* from, bool negate, T* re, T* im);
+
+  // d = alpha * (re + i im), (re,im) side by side, alpha[0] + i alpha[1].
+  void (*join)(std::int64_t count, T const* alpha, T const* re, T const* im, T* d);
+
   // Copies a line to memory that nobody reads soon, past the caches where the processor can. Before others may see it,
   // stream_end() has to be called.
   void (*stream)(std::int64_t count, T const* from, T* to);

@@ -60,12 +60,56 @@ CUTE_PY_INLINE void multiply_steps(std::int64_t count, std::int64_t steps, LineF
   if (i < count) multiply(i, std::integral_constant<int, 1>{}, std::false_type{});
 }
 
-// Of one factor that goes along the line a few steps at a time, all of them to the line's end: few places of memory are
-// read at a time, and the sums stay in the first-level cache.
+// The sums of a short line stay in registers for all steps: so many vectors of them.
+constexpr int kVectorsOfShortLine = 8;
+
+template <class T, bool a_varies, int vectors, bool whole>
+void multiply_short_line(std::int64_t last, std::int64_t steps, LineFactor<T> const& a, LineFactor<T> const& b, T* acc,
+                         bool first) {
+  LineFactor<T> const& line = a_varies ? a : b;
+  LineFactor<T> const& number = a_varies ? b : a;
+  auto const load = [&](T const* at, int v) CUTE_PY_INLINE_LAMBDA {
+    return whole || v + 1 < vectors ? element_of<T, true>(at + v * kLanes<T>) : load_first(at + v * kLanes<T>, last);
+  };
+  typename VectorOf<T>::Type c[vectors] = {};
+  if (!first) {
+    for (int v = 0; v < vectors; ++v) c[v] = load(acc, v);
+  }
+  for (std::int64_t p = 0; p < steps; ++p) {
+    auto const x = element_of<T, false>(number.data + p * number.step);
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; ++v) c[v] = multiply_add<T>(load(line.data + p * line.step, v), x, c[v]);
+  }
+  for (int v = 0; v < vectors; ++v) {
+    if (whole || v + 1 < vectors) {
+      loose(acc + v * kLanes<T>) = c[v];
+    } else {
+      store_first(acc + v * kLanes<T>, last, c[v]);
+    }
+  }
+}
+
+template <class T, bool a_varies, int vectors = 1>
+void multiply_short(std::int64_t count, std::int64_t steps, LineFactor<T> const& a, LineFactor<T> const& b, T* acc,
+                    bool first) {
+  if constexpr (vectors < kVectorsOfShortLine) {
+    if (count > vectors * kLanes<T>) return multiply_short<T, a_varies, vectors + 1>(count, steps, a, b, acc, first);
+  }
+  auto const last = count - (vectors - 1) * kLanes<T>;
+  if (last == kLanes<T>) {
+    multiply_short_line<T, a_varies, vectors, true>(last, steps, a, b, acc, first);
+  } else {
+    multiply_short_line<T, a_varies, vectors, false>(last, steps, a, b, acc, first);
+  }
+}
+
+// Of one factor that goes along a long line a few steps at a time, all of them to the line's end: few places of memory
+// are read at a time, and the sums stay in the first-level cache.
 template <class T, bool a_varies, bool b_varies>
 void multiply_line(std::int64_t count, std::int64_t steps, LineFactor<T> a, LineFactor<T> b, T* acc, bool first) {
   constexpr std::int64_t kTogether = 4;
   if constexpr (a_varies != b_varies) {
+    if (count <= kVectorsOfShortLine * kLanes<T>) return multiply_short<T, a_varies>(count, steps, a, b, acc, first);
     for (; steps > kTogether; steps -= kTogether) {
       multiply_steps<T, a_varies, b_varies>(count, kTogether, a, b, acc, first);
       first = false;
@@ -143,20 +187,21 @@ void line_copy(std::int64_t count, std::int64_t step_count, T const* from, std::
 
 // acc(lane) += sum_p a[lane][p] * b[lane][p], or of a shared row, for the lanes of some vectors: while the sums of one
 // wait for each other the next block of another is brought into registers.
-template <class T, bool b_varies, int vectors>
-void multiply_rows_of(std::int64_t steps, T const* const* a, T const* const* b, LineFactor<T> const& shared, T* acc,
+template <class T, bool b_varies, int vectors, class Rows>
+void multiply_rows_of(std::int64_t steps, Rows const& a, Rows const& b, LineFactor<T> const& shared, T* acc,
                       bool first) {
   using Vector = typename VectorOf<T>::Type;
   Vector c[vectors] = {};
   if (!first) {
     for (int v = 0; v < vectors; ++v) c[v] = loose(acc + v * kLanes<T>);
   }
-  auto const columns = [&](T const* const* rows, std::int64_t p, std::int64_t count, Vector* x) CUTE_PY_INLINE_LAMBDA {
+  auto const columns = [&](auto const& rows, std::int64_t p, std::int64_t count, Vector* x) CUTE_PY_INLINE_LAMBDA {
+    auto const from_p = rows_from(rows, p);
     if (count == kBlock<T>) {
-      if (p % kOfLine<T> == 0) prefetch_rows<T>(rows, p);
-      transpose_block<T>(rows, p, x);
+      if (p % kOfLine<T> == 0) prefetch_rows<T>(from_p, 0);
+      transpose_block<T>(from_p, 0, x);
     } else {
-      transpose_block<T>(RestOfRows<T>(rows, p, count), 0, x);
+      transpose_block<T>(RestOfRows<T>(from_p, 0, count), 0, x);
     }
   };
   auto const add = [&](std::int64_t p, std::int64_t count) CUTE_PY_INLINE_LAMBDA {
@@ -164,8 +209,8 @@ void multiply_rows_of(std::int64_t steps, T const* const* a, T const* const* b, 
     for (int v = 0; v < vectors; ++v) {
       Vector x[kBlock<T>];
       Vector y[kBlock<T>];
-      columns(a + v * kLanes<T>, p, count, x);
-      if constexpr (b_varies) columns(b + v * kLanes<T>, p, count, y);
+      columns(rows_behind(a, v * kLanes<T>), p, count, x);
+      if constexpr (b_varies) columns(rows_behind(b, v * kLanes<T>), p, count, y);
 #pragma GCC unroll 4
       for (int i = 0; i < kBlock<T>; ++i) {
         if (i >= count) break;
@@ -183,13 +228,30 @@ void multiply_rows_of(std::int64_t steps, T const* const* a, T const* const* b, 
   for (int v = 0; v < vectors; ++v) loose(acc + v * kLanes<T>) = c[v];
 }
 
+template <class T>
+bool are_even(T const* const* rows, int count) {
+  for (int i = 2; i < count; ++i) {
+    if (rows[i] - rows[i - 1] != rows[1] - rows[0]) return false;
+  }
+  return true;
+}
+
+// Rows that are equally far apart need no pointers, of which there are more than registers.
 template <class T, int vectors>
 void multiply_vectors_of_lanes(std::int64_t steps, T const* const* a, T const* const* b, LineFactor<T> const& shared,
                                T* acc, bool first) {
-  if (b != nullptr) {
+  constexpr int kCount = vectors * kLanes<T>;
+  bool const even = are_even(a, kCount) && (b == nullptr || are_even(b, kCount));
+  if (even && b != nullptr) {
+    multiply_rows_of<T, true, vectors>(steps, EvenRows<T>{a[0], a[1] - a[0]}, EvenRows<T>{b[0], b[1] - b[0]}, shared,
+                                       acc, first);
+  } else if (even) {
+    EvenRows<T> const rows{a[0], a[1] - a[0]};
+    multiply_rows_of<T, false, vectors>(steps, rows, rows, shared, acc, first);
+  } else if (b != nullptr) {
     multiply_rows_of<T, true, vectors>(steps, a, b, shared, acc, first);
   } else {
-    multiply_rows_of<T, false, vectors>(steps, a, b, shared, acc, first);
+    multiply_rows_of<T, false, vectors>(steps, a, a, shared, acc, first);
   }
 }
 
@@ -357,6 +419,61 @@ void line_transpose(T const* const* rows, std::int64_t steps, T* out, std::int64
       loose(out + (p + i) * out_step) = x[i];
     }
   });
+}
+
+// Every second element of two vectors, from the first or the second on.
+template <class T, int first>
+CUTE_PY_INLINE typename VectorOf<T>::Type every_second(typename VectorOf<T>::Type const& x,
+                                                       typename VectorOf<T>::Type const& y) {
+  typename MaskOf<T>::Type mask;
+  for (int i = 0; i < kLanes<T>; ++i) mask[i] = 2 * i + first;
+  return __builtin_shuffle(x, y, mask);
+}
+
+// The elements of the lower or the higher halves of x and y, in turns.
+template <class T, bool high>
+CUTE_PY_INLINE typename VectorOf<T>::Type in_turns(typename VectorOf<T>::Type const& x,
+                                                   typename VectorOf<T>::Type const& y) {
+  typename MaskOf<T>::Type mask;
+  for (int i = 0; i < kLanes<T>; ++i) mask[i] = (high ? kLanes<T> / 2 : 0) + i / 2 + (i % 2 ? kLanes<T> : 0);
+  return __builtin_shuffle(x, y, mask);
+}
+
+template <class T>
+void line_split(std::int64_t count, T const* from, bool negate, T* re, T* im) {
+  T const sign = negate ? T(-1) : T(1);
+  std::int64_t i = 0;
+  for (; i + kLanes<T> <= count; i += kLanes<T>) {
+    typename VectorOf<T>::Type const x = loose(from + 2 * i);
+    typename VectorOf<T>::Type const y = loose(from + 2 * i + kLanes<T>);
+    loose(re + i) = every_second<T, 0>(x, y);
+    loose(im + i) = sign * every_second<T, 1>(x, y);
+  }
+  typedef T LooseElement __attribute__((aligned(1), may_alias));
+  auto const* const x = reinterpret_cast<LooseElement const*>(from);
+  for (; i < count; ++i) {
+    re[i] = x[2 * i];
+    im[i] = sign * x[2 * i + 1];
+  }
+}
+
+template <class T>
+void line_join(std::int64_t count, T const* alpha, T const* re, T const* im, T* d) {
+  std::int64_t i = 0;
+  for (; i + kLanes<T> <= count; i += kLanes<T>) {
+    typename VectorOf<T>::Type const x = loose(re + i);
+    typename VectorOf<T>::Type const y = loose(im + i);
+    auto const scaled_re = alpha[0] * x - alpha[1] * y;
+    auto const scaled_im = alpha[0] * y + alpha[1] * x;
+    loose(d + 2 * i) = in_turns<T, false>(scaled_re, scaled_im);
+    loose(d + 2 * i + kLanes<T>) = in_turns<T, true>(scaled_re, scaled_im);
+  }
+  typedef T LooseElement __attribute__((aligned(1), may_alias));
+  auto* const to = reinterpret_cast<LooseElement*>(d);
+  for (; i < count; ++i) {
+    to[2 * i] = alpha[0] * re[i] - alpha[1] * im[i];
+    to[2 * i + 1] = alpha[0] * im[i] + alpha[1] * re[i];
+  }
 }
 
 // A vector past the caches; `to` is aligned to it.
@@ -564,18 +681,42 @@ void line_scale(std::int64_t count, T alpha, T const* acc, T beta, T const* c, T
 
 template <>
 LineKernel<float> line_kernel<float, kIsa>() {
-  return {kLanes<float>,         &line_multiply<float>, &line_multiply_complex<float>, &line_multiply_rows<float>,
-          &line_elements<float>, &line_copy<float>,     &line_transpose<float>,        &line_stream<float>,
-          &line_stream_end,      &line_add<float>,      &line_gather<float>,           &line_settle<float>,
-          &line_activate<float>, &line_scale<float>};
+  return {kLanes<float>,
+          &line_multiply<float>,
+          &line_multiply_complex<float>,
+          &line_multiply_rows<float>,
+          &line_elements<float>,
+          &line_copy<float>,
+          &line_transpose<float>,
+          &line_split<float>,
+          &line_join<float>,
+          &line_stream<float>,
+          &line_stream_end,
+          &line_add<float>,
+          &line_gather<float>,
+          &line_settle<float>,
+          &line_activate<float>,
+          &line_scale<float>};
 }
 
 template <>
 LineKernel<double> line_kernel<double, kIsa>() {
-  return {kLanes<double>,         &line_multiply<double>, &line_multiply_complex<double>, &line_multiply_rows<double>,
-          &line_elements<double>, &line_copy<double>,     &line_transpose<double>,        &line_stream<double>,
-          &line_stream_end,       &line_add<double>,      &line_gather<double>,           &line_settle<double>,
-          &line_activate<double>, &line_scale<double>};
+  return {kLanes<double>,
+          &line_multiply<double>,
+          &line_multiply_complex<double>,
+          &line_multiply_rows<double>,
+          &line_elements<double>,
+          &line_copy<double>,
+          &line_transpose<double>,
+          &line_split<double>,
+          &line_join<double>,
+          &line_stream<double>,
+          &line_stream_end,
+          &line_add<double>,
+          &line_gather<double>,
+          &line_settle<double>,
+          &line_activate<double>,
+          &line_scale<double>};
 }
 
 // Unsigned, so that sums wrap round instead of overflowing; the bits are those of int32.
@@ -588,6 +729,8 @@ LineKernel<std::uint32_t> line_kernel<std::uint32_t, kIsa>() {
           nullptr,
           &line_copy<std::uint32_t>,
           &line_transpose<std::uint32_t>,
+          nullptr,
+          nullptr,
           &line_stream<std::uint32_t>,
           &line_stream_end,
           &line_add<std::uint32_t>,

@@ -40,7 +40,7 @@ constexpr std::int64_t kLineConverted = 256;  // whose factors have to be brough
 constexpr std::int64_t kStepsAtOnce = 16;     // columns that are read side by side
 constexpr std::int64_t kStepsOfRows = 64;     // that are transposed at a time
 constexpr std::int64_t kRows = 512;           // whose places are found at a time
-constexpr int kRowsAtOnce = kMostLanes;
+constexpr int kRowsAtOnce = 4 * kMostLanes;   // vectors side by side
 constexpr std::int64_t kSumsOfBlocks = 1 << 20;
 
 // What is larger comes from memory, which delivers the more the fewer places it is read at.
@@ -225,7 +225,7 @@ class Loops {
       }
       return;
     }
-    if (blocks > 1 && count < kRowsAtOnce && g_.k.rank() <= 1) {
+    if (blocks > 1 && count < kMostLanes && g_.k.rank() <= 1) {
       // Lanes are blocks, but for the last, which may be shorter.
       auto const whole = steps_of(first + blocks - 1) == kBlock ? blocks : blocks - 1;
       std::int64_t offsets_a[kRowsAtOnce];
@@ -274,10 +274,14 @@ class Loops {
     auto const start_a = offset_of(plan_.free, Role::a, place.first);
     auto const start_b = offset_of(plan_.free, Role::b, place.first);
     auto const step = [&](Role role) { return g_.k.rank() == 0 ? 0 : g_.k[0].stride[role]; };
+    // Of one factor that goes along the line, and is read where it lies, the kernel takes all.
+    bool const is_one = (line.stride[Role::a] == 0) != (line.stride[Role::b] == 0) && a_.is_ready_along(line) &&
+                        b_.is_ready_along(line) && a_.is_own_type && b_.is_own_type;
     bool is_first = true;
     for_runs(g_.k, k, count_k, [&](std::int64_t at_a, std::int64_t at_b, std::int64_t run) {
-      for (std::int64_t p = 0; p < run; p += kStepsAtOnce) {
-        auto const steps = std::min(kStepsAtOnce, run - p);
+      auto const at_once = is_one ? run : kStepsAtOnce;
+      for (std::int64_t p = 0; p < run; p += at_once) {
+        auto const steps = std::min(at_once, run - p);
         auto const a = line_of(a_, line, start_a + at_a + p * step(Role::a), step(Role::a), place.count, steps, s.a);
         auto const b = line_of(b_, line, start_b + at_b + p * step(Role::b), step(Role::b), place.count, steps, s.b);
         multiply(place.count, steps, a, b, acc, is_first);
@@ -356,8 +360,8 @@ class Loops {
       bool const y_varies = varies_in_rows(y, differ);
       if (y_varies ? !in_rows(y, differ) : !y.is_own_type) return false;
       LineFactor<Scalar> const shared{y.at(rows_y[0] + at_y), false, g_.k[0].stride[y.role]};
-      Scalar const* starts_x[kMostLanes];
-      Scalar const* starts_y[kMostLanes];
+      Scalar const* starts_x[kRowsAtOnce];
+      Scalar const* starts_y[kRowsAtOnce];
       for (std::int64_t first = 0; first < lanes;) {
         int vectors = 1;
         while (vectors < vectors_ && vectors * kernel_.lanes < lanes - first) vectors *= 2;

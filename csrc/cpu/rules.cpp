@@ -274,15 +274,16 @@ Estimate loops(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo 
                                     : std::ceil(results / lanes) * blocks;
     double const steps = std::min(k, static_cast<double>(block));
     // A factor whose steps of k lie apart is brought together element by element.
+    double const row_step = kRowStepUs * (t.isa == Isa::avx512 ? 1.2 : 1);
     double step = 0;
     for (Role const role : {Role::a, Role::b}) {
       auto const along_k = g.k.rank() == 0 ? 0 : g.k[0].stride[role];
       bool const is_shared = in_blocks ? along_k == 0
                                        : std::all_of(plan.free.begin(), plan.free.end(),
                                                      [&](Mode const& mode) { return mode.stride[role] == 0; });
-      step += is_shared ? 0 : along_k == 1 ? kRowStepUs : lanes * kApartUs;
+      step += is_shared ? 0 : along_k == 1 ? row_step : lanes * kApartUs;
     }
-    us = chains * (steps * std::max(step, kRowStepUs) * slow + kRowsUs * std::ceil(steps / run));
+    us = chains * (steps * std::max(step, row_step) * slow + kRowsUs * std::ceil(steps / run));
   }
   if (!plan.in_rectangles && plan.free[0].stride[Role::d] != 1)
     us += results / scattered_per_us(results * bytes_of(g.type[Role::d]));

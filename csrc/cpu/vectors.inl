@@ -33,6 +33,13 @@ typename LooseVector<T>::Type& loose(T* data) {
   return *reinterpret_cast<typename LooseVector<T>::Type*>(data);
 }
 
+// The numbers of elements, for a shuffle.
+template <class T>
+struct MaskOf {
+  using Index = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+  typedef Index Type __attribute__((vector_size(kTile.vector_bytes)));
+};
+
 // What keeps vectors in registers only where it is inlined.
 #define CUTE_PY_INLINE __attribute__((always_inline)) inline
 #define CUTE_PY_INLINE_LAMBDA __attribute__((always_inline))
@@ -205,6 +212,16 @@ CUTE_PY_INLINE PointedRows<T> rows_from(T const* const* rows, std::int64_t p) {
   return {rows, p};
 }
 
+// The rows from one on.
+template <class T>
+CUTE_PY_INLINE EvenRows<T> rows_behind(EvenRows<T> const& rows, int count) {
+  return {rows.first + count * rows.stride, rows.stride};
+}
+template <class T>
+CUTE_PY_INLINE T const* const* rows_behind(T const* const* rows, int count) {
+  return rows + count;
+}
+
 // A vector is made of blocks of 16 bytes, which processors can exchange elements in without moving them far.
 template <class T>
 constexpr int kBlock = 16 / static_cast<int>(sizeof(T));
@@ -232,9 +249,7 @@ CUTE_PY_INLINE typename VectorOf<T>::Type load_blocks(Rows const& rows, int row,
 // The elements of the lower or the higher halves of the blocks of x and y, in turns.
 template <class T, bool high>
 CUTE_PY_INLINE auto interleave(typename VectorOf<T>::Type const& x, typename VectorOf<T>::Type const& y) {
-  using Index = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
-  typedef Index Mask __attribute__((vector_size(kTile.vector_bytes)));
-  Mask mask;
+  typename MaskOf<T>::Type mask;
   for (int i = 0; i < kLanes<T>; ++i) {
     int const in_block = i % kBlock<T>;
     mask[i] = i - in_block + in_block / 2 + (high ? kBlock<T> / 2 : 0) + (in_block % 2 ? kLanes<T> : 0);
