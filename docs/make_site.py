@@ -26,8 +26,9 @@ SITE = ROOT / "build" / "site"
 
 # The pages of the reference: file, title, module, and which of its names (all that it exports, if there are none).
 REFERENCE: list[tuple[str, str, str, tuple[str, ...]]] = [
-    ("products", "Products", "cute_py", ("gemm", "contract", "einsum", "matmul", "tensordot", "inner", "outer", "vecdot", "gett", "permute", "transpose", "matrix_transpose", "Epilogue", "EmulatorOptions", "Plan", "tune", "save_tuning", "load_tuning", "forget_tuning")),
-    ("explain", "Explanations, kernels, benchmarks", "cute_py", ("explain", "kernels", "Kernel", "Kernels", "KernelConfig", "ladder", "Ladder", "bench", "Bench", "Timing", "Trace", "Explanation", "Candidate", "devices", "Device", "set_num_threads", "get_num_threads")),
+    ("products", "Products", "cute_py", ("gemm", "contract", "einsum", "matmul", "tensordot", "inner", "outer", "vecdot", "gett", "permute", "transpose", "matrix_transpose", "Epilogue", "EmulatorOptions", "Plan", "Product", "EinsumPlan", "EinsumExplanation", "tune", "Tuning", "save_tuning", "load_tuning", "forget_tuning")),
+    ("blas", "Products with BLAS letters", "cute_py", tuple(f"{type_}gemm_{layout}" for type_ in "sdczhb" for layout in ("nt", "tn", "nn", "tt"))),
+    ("explain", "Explanations, kernels, benchmarks", "cute_py", ("explain", "kernels", "Kernel", "Kernels", "KernelConfig", "Roles", "Owner", "Loads", "Load", "ladder", "Ladder", "Rung", "bench", "Bench", "Timing", "Trace", "Explanation", "Candidate", "devices", "Device", "cuda_available", "set_num_threads", "get_num_threads", "register_threadpoolctl")),
     ("layout", "Layouts", "cute_py.layout", ()),
     ("tensor", "Tensors", "cute_py.layout.tensor", ()),
     ("printing", "Printing", "cute_py.layout.printing", ()),
@@ -47,24 +48,64 @@ REFERENCE: list[tuple[str, str, str, tuple[str, ...]]] = [
 
 
 def stubs() -> dict[str, str]:
-    """Return the signatures of compiled functions, by name."""
-    tree = ast.parse((ROOT / "python" / "cute_py" / "_core.pyi").read_text())
+    """Return the signatures of what is compiled: of functions and classes by name, of methods and properties as Class.name."""
     found = {}
-    for node in ast.walk(tree):
+
+    def add(name: str, node: ast.FunctionDef, is_method: bool) -> None:
+        arguments = ast.unparse(node.args)
+        if is_method:
+            arguments = re.sub(r"^self(, /)?(, )?", "", arguments)
+        returns = f" -> {ast.unparse(node.returns)}" if node.returns and node.name != "__init__" else ""
+        is_property = any(isinstance(d, ast.Name) and d.id == "property" for d in node.decorator_list)
+        found.setdefault(name, returns if is_property else f"({arguments}){returns}")
+
+    for node in ast.parse((ROOT / "python" / "cute_py" / "_core.pyi").read_text()).body:
         if isinstance(node, ast.FunctionDef):
-            returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
-            found.setdefault(node.name, f"({ast.unparse(node.args)}){returns}")
+            add(node.name, node, False)
+        elif isinstance(node, ast.ClassDef):
+            for member in node.body:
+                if isinstance(member, ast.FunctionDef):
+                    add(node.name if member.name == "__init__" else f"{node.name}.{member.name}", member, True)
     return found
+
+
+def annotation_text(annotation: Any) -> str:
+    text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    return re.sub(r"ForwardRef\('([^']*)'(?:, [^)]*)?\)", r"\1", text)
+
+
+def text_of(signature: inspect.Signature) -> str:
+    """Return a signature as it would be typed: annotations that are text without quotes, defaults that are text with them."""
+    shown, seen = [], set()
+    for parameter in signature.parameters.values():
+        if parameter.kind is parameter.KEYWORD_ONLY and not seen & {parameter.KEYWORD_ONLY, parameter.VAR_POSITIONAL}:
+            shown.append("*")
+        if parameter.POSITIONAL_ONLY in seen and parameter.kind is not parameter.POSITIONAL_ONLY and "/" not in shown:
+            shown.append("/")
+        seen.add(parameter.kind)
+        stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+        text = stars + parameter.name
+        if parameter.annotation is not parameter.empty:
+            text += f": {annotation_text(parameter.annotation)}"
+        if parameter.default is not parameter.empty:
+            text += f" = {parameter.default!r}" if ":" in text else f"={parameter.default!r}"
+        shown.append(text)
+    if seen == {inspect.Parameter.POSITIONAL_ONLY}:
+        shown.append("/")
+    returns = signature.return_annotation
+    return f"({', '.join(shown)})" + ("" if returns is signature.empty else f" -> {annotation_text(returns)}")
 
 
 def signature_of(name: str, value: Any, compiled: dict[str, str]) -> str:
     if inspect.isclass(value) and issubclass(value, BaseException):
         return ""
+    if name in compiled:
+        return compiled[name]
     try:
-        text = str(inspect.signature(value)).replace("'", "")
+        text = text_of(inspect.signature(value))
     except (TypeError, ValueError):
-        text = compiled.get(name, "") if not inspect.isclass(value) else ""
-    return "" if "(*args, **kwargs)" in text else text
+        text = ""
+    return "" if "(*args, **kwargs)" in text or "*args: Any, **kwargs: Any" in text else text
 
 
 SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
@@ -133,7 +174,8 @@ def page_of(title: str, module: ModuleType, names: Iterable[str], compiled: dict
     out = [f"# {title}", markdown_of(module.__doc__ or "") if module.__name__ != "cute_py" else ""]
     for name in names:
         value = getattr(module, name)
-        docstring = getattr(value, "__doc__", None) or ""
+        is_plain = type(value).__module__ == "builtins" and not callable(value)  # with the docstring of its type
+        docstring = "" if is_plain else getattr(value, "__doc__", None) or ""
         out.append(f"## {name} {{ #{name} }}")
         if signature := signature_of(name, value, compiled):
             out.append(f"```python\n{called(name, signature)}\n```")
@@ -141,9 +183,9 @@ def page_of(title: str, module: ModuleType, names: Iterable[str], compiled: dict
         if inspect.isclass(value) and not issubclass(value, BaseException):
             for member, what in members_of(value):
                 function = what.fget if isinstance(what, property) else what
-                shown = (
-                    signature_of(member, function, {}) if callable(function) and not isinstance(what, property) else ""
-                )
+                shown = signature_of(f"{name}.{member}", function, compiled) if callable(function) else ""
+                if isinstance(what, property):
+                    shown = shown.rpartition(" -> ")[2] and f" -> {shown.rpartition(' -> ')[2]}"
                 out.append(f"### {name}.{member}")
                 if shown:
                     out.append(f"```python\n{called(member, shown)}\n```")

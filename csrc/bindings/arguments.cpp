@@ -173,7 +173,8 @@ Config config_argument(py::handle value) {
   } catch (py::error_already_set const&) {
   } catch (py::cast_error const&) {
   }
-  throw OperandError("config is one of the candidates of explain(), got " + shown(value));
+  throw OperandError("config is one of the candidates of explain(), got " + shown(value) +
+                     "\n  next: config=explanation.candidates[0]");
 }
 
 void require_epilogue(py::handle value) {

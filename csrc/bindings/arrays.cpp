@@ -292,7 +292,7 @@ void Operand::import_view(dlpack::ExchangeApi const& api, std::optional<std::uin
   if (!flag) PyErr_Clear();
   if (flag && flag.is(py::bool_(true))) {
     refuse(std::string(view_.name) + " requires grad, and cute_py records no gradients",
-           "pass " + std::string(view_.name) + ".detach()");
+           "cute_py.torch has these functions with gradients; or pass " + std::string(view_.name) + ".detach()");
   }
   if (is_flagged(is_neg)) {
     refuse(std::string(view_.name) + " is a view that PyTorch negates when it is read",

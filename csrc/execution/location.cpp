@@ -130,7 +130,7 @@ Location choose_location(Request const& request) {
     } else if (!copies) {
       why =
           "a device was invented; the emulator stands for it, with the arrays as they lie, and this build has fewer "
-          "variants than one with GPU kernels";
+          "variants than one with GPU kernels, which CUTE_PY_CUDA=ON pip install . makes";
     }
     return {Target::emulator, 0, copies, why, request.invented};
   }
@@ -183,7 +183,8 @@ Location choose_location(Request const& request) {
     throw CudaError("device '" + device + "' asked for, but " +
                     (runtime::built_with_cuda() ? "there are " + std::to_string(runtime::device_count()) + " GPUs"
                                                 : std::string("this build of cute_py has no GPU kernels")) +
-                    "\n  next: device='emulator' runs GPU kernels without one; device='cpu' computes on the CPU");
+                    "\n  next: device='emulator' runs GPU kernels without one; device='cpu' computes on the CPU" +
+                    (runtime::built_with_cuda() ? "" : "; CUTE_PY_CUDA=ON pip install . builds GPU kernels"));
   }
   return {Target::cuda, *ordinal, true, "a GPU was asked for; the host arrays are copied in and out",
           device_info(*ordinal)};

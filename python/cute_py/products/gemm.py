@@ -27,7 +27,8 @@ def gemm(
 ) -> Any:
     """C = alpha * A B^T + beta * C for A (M,K), B (N,K), C (M,N) of any strides; or (M,K,L), (N,K,L), (M,N,L).
 
-    Computes where the arrays are: on their GPU, or on the CPU. Nothing is copied, cast or moved unless `device` asks for it.
+    Computes where the arrays are: on their GPU, or on the CPU. Nothing is cast or moved unless `device` asks for it; factors
+    that lie badly may be packed on their way, see `workspace`.
 
     Parameters
     ----------

@@ -27,11 +27,21 @@ _NAMES = frozenset(
         "fast_float32",
     ]
 )
+# As kernels' names and many papers write them. NumPy's "f16" has 16 bytes.
+_SHORT = {
+    "bf16": "bfloat16",
+    "fp16": "float16",
+    "fp32": "float32",
+    "fp64": "float64",
+    "tf32": "tfloat32",
+    "e4m3": "float8_e4m3fn",
+    "e5m2": "float8_e5m2",
+}
 _PYTHON = {float: "float64", complex: "complex128"}
 
 
 def type_name(argument: str, dtype: Any) -> str | None:
-    """Return ``"float32"`` for that, ``"f4"``, numpy.float32, numpy.dtype("f4"), torch.float32, jax.numpy.float32 and the like.
+    """Return ``"float32"`` for that, ``"f4"``, ``"fp32"``, numpy.float32, numpy.dtype("f4"), torch.float32, jax.numpy.float32 and the like.
 
     Python's float is float64, its complex complex128. A name that means nothing here is returned as it is: the core refuses
     it, and says which it takes. Raises OperandError for what is no type, and for one of another byte order.
@@ -39,7 +49,7 @@ def type_name(argument: str, dtype: Any) -> str | None:
     if dtype is None:
         return None
     if isinstance(dtype, str):
-        text = str(dtype)
+        text = _SHORT.get(str(dtype), str(dtype))
         if text in _NAMES:
             return text
         try:

@@ -1,8 +1,7 @@
 """Contractions in PyTorch: differentiable, traced by ``torch.compile`` and ``torch.export``, batched by ``torch.func.vmap``.
 
 Everything here is a registered operator (``torch.ops.cute_py``) whose gradients are contractions of the same kernels. Under
-`torch.autocast` operands get its type. Nothing is copied to be contracted: views of any strides, conjugated or not, go in as
-they are.
+`torch.autocast` operands get its type. Views of any strides, conjugated or not, go in as they are.
 
 >>> import torch, cute_py.torch
 >>> q = torch.ones(2, 5, 3, requires_grad=True)
