@@ -218,3 +218,37 @@ def test_a_config_that_takes_more_memory_than_it_may_names_the_limit() -> None:
     in_parts = next(x for x in cute_py.gemm.explain(A, A, device="emulator").candidates if x.parts > 1)
     with pytest.raises(cute_py.UnsupportedProblemError, match="a larger workspace than 10 bytes"):
         cute_py.gemm(A, A, device="emulator", config=in_parts, workspace=10)
+
+
+def test_rows_in_short_runs_are_packed(rng: np.random.Generator) -> None:
+    """C has c and b side by side, 6 times 71 elements that fill no vectors, and then a, far away; or a single one of 5."""
+    device = cute_py.Device.preset("H200")
+    for subscripts, extents, packed in (
+        ("cgafb,egdf->aedbc", {"a": 24, "b": 71, "c": 6, "d": 112, "e": 22, "f": 13, "g": 428}, "AB"),
+        ("cbgah,ghedf->abdfce", {"a": 58, "b": 12, "c": 12, "d": 6, "e": 5, "f": 67, "g": 6, "h": 281}, "ABC"),
+    ):
+        arrays = [
+            np.lib.stride_tricks.as_strided(
+                np.zeros(1, np.float16), shape, [2 * int(np.prod(shape[i + 1 :])) for i in range(len(shape))]
+            )
+            for shape in ([extents[i] for i in part] for part in subscripts.partition("->")[0].split(","))
+        ]
+        explanation = cute_py.contract.explain(subscripts, *arrays, device=device)
+        assert explanation.candidates[0].packed == packed
+        assert "sm90" in explanation.chosen
+    A, B = draw(rng, (6, 9, 3, 5, 7), np.float16, exact=True), draw(rng, (4, 9, 11, 5), np.float16, exact=True)
+    expected = np.einsum("cgafb,egdf->aedbc", A.astype("f4"), B.astype("f4"))
+    kernels = [v.name for v in cute_py.kernels().values() if v.kernel == "gemm_sm90" and "f16" in v.name.split("_")]
+    computed = 0
+    for kernel in kernels:
+        for packed in ("AB", "ABC"):
+            try:
+                config = forced(kernel, packed)
+                result = cute_py.contract(
+                    "cgafb,egdf->aedbc", A, B, device="emulator", config=config, out_dtype="float32"
+                )
+            except cute_py.UnsupportedProblemError:
+                continue
+            computed += 1
+            np.testing.assert_array_equal(result, expected)
+    assert computed >= 2 or not kernels

@@ -45,6 +45,15 @@ std::vector<Mode*> by_stride(Modes& modes, Role role) {
   return order;
 }
 
+// Does a mode go on where one before it ends, in all arrays but one?
+bool follow_elsewhere(Mode const& x, Mode const& y, Role but) {
+  for (int i = 0; i < kRoles; ++i) {
+    auto const role = static_cast<Role>(i);
+    if (role != but && y.stride[role] != x.extent * x.stride[role]) return false;
+  }
+  return true;
+}
+
 // With lines that end with vectors of so many bytes.
 Packed pack_along(Geometry const& g, Role factor, bool k_major, int vector_bytes) {
   Packed result{g, {}, 0, false};
@@ -70,10 +79,18 @@ Packed pack_along(Geometry const& g, Role factor, bool k_major, int vector_bytes
   Modes& own = factor == Role::a ? p.m : p.n;
   auto const own_order = by_stride(own, Role::d);
   auto const k_order = by_stride(p.k, other);
-  for (Mode* const mode : k_major ? k_order : own_order) place(*mode);
-  auto const line = next;
   auto const vector = std::max(vector_bytes / bytes_of(g.type[factor]), 1);
-  next = ceil_div(line, vector) * vector;
+  auto const end_line = [&] { next = ceil_div(next, vector) * vector; };
+  // Rows that do not follow one another in the result are no line for a kernel either: the second run of them begins
+  // with a vector, so that the copy engine can go there.
+  auto const& first = k_major ? k_order : own_order;
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    bool const follows = i == 0 || follow_elsewhere(*first[i - 1], *first[i], factor);
+    if (!k_major && !follows) end_line();
+    place(*first[i]);
+  }
+  auto const line = next;
+  end_line();
   result.has_gaps = k_major && next != line;
   for (Mode* const mode : k_major ? own_order : k_order) place(*mode);
   for (Mode* const mode : by_stride(p.l, Role::d)) place(*mode);
@@ -112,6 +129,22 @@ Modes const* fastest_in_result(Geometry const& geometry) {
 }  // namespace
 
 bool is_worth_packing_result(Geometry const& geometry) { return fastest_in_result(geometry) == &geometry.l; }
+
+bool has_short_rows(Geometry const& geometry) {
+  constexpr std::int64_t kShort = 32;
+  for (Modes modes : {geometry.m, geometry.n}) {
+    std::int64_t run = 1;
+    std::int64_t next = 0;
+    for (Mode const* mode : by_stride(modes, Role::d)) {
+      if (mode->extent == 1) continue;
+      if (next != 0 && mode->stride[Role::d] != next) break;
+      run *= mode->extent;
+      next = mode->stride[Role::d] * mode->extent;
+    }
+    if (run < kShort && run < modes.size()) return true;
+  }
+  return false;
+}
 
 bool is_in_short_pieces(Geometry const& geometry) {
   Modes const* const group = fastest_in_result(geometry);
@@ -178,9 +211,11 @@ std::optional<Packed> packed(Geometry const& geometry, Role factor) {
     Packed result = pack_along(g, factor, k_major, kVectorBytes);
     if (result.has_gaps && !needs_k_major(g)) continue;
     Geometry const p = folded(result.product);
-    bool const fits = needs_boxes(g, factor) ? lies_in_boxes(p, factor, p.k, own_modes(p, factor))
-                                             : lies_in_vectors(p, factor, k_major ? p.k : own_modes(p, factor));
-    if (fits) return result;
+    Modes const& own = own_modes(p, factor);
+    if (!needs_boxes(g, factor) && lies_in_vectors(p, factor, k_major ? p.k : own)) return result;
+    // Of 16 bits, the copy engine takes both majors, and lines that end within a vector.
+    bool const in_boxes = needs_boxes(g, factor) || scalar_bytes_of(g.type[factor]) == 2;
+    if (in_boxes && (k_major ? lies_in_boxes(p, factor, p.k, own) : lies_in_boxes(p, factor, own, p.k))) return result;
   }
   return std::nullopt;
 }

@@ -22,6 +22,9 @@ bool is_worth_packing(Geometry const& geometry, Role factor);
 // Does a result lie so that what a CTA writes is scattered: is its unit stride that of a mode in L?
 bool is_worth_packing_result(Geometry const& geometry);
 
+// Are rows or columns in short runs in the result, which tiles of the copy engine have one of each?
+bool has_short_rows(Geometry const& geometry);
+
 // Does no group of modes have a long piece of the result? Then a host writes it number by number, whatever it computes.
 bool is_in_short_pieces(Geometry const& geometry);
 

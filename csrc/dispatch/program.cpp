@@ -113,6 +113,7 @@ class Planner {
     Packs const factors = (is_worth_packing(g, Role::a) ? kPackA : 0) | (is_worth_packing(g, Role::b) ? kPackB : 0);
     if (factors != 0) found.push_back(factors | result);
     if (result != 0) found.push_back(result);
+    if (result == 0 && has_short_rows(g)) found.push_back(factors | kPackD);
     return found;
   }
 
