@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from html import unescape
+from html import escape, unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import urlencode
@@ -20,6 +20,7 @@ import pytest
 import cute_py
 from cute_py.errors import OperandError
 from cute_py.explorer import Explorer, Server, pages, serve, views
+from cute_py.explorer.words import WORDS
 from test_pictures import tool
 
 explorer = Explorer()
@@ -395,3 +396,32 @@ def test_the_player_goes_on(server: Server, tmp_path: Path, monkeypatch: pytest.
     step = cute_py.kernels()["sgemm_sm80_nt_f32"].trace().instructions()[5]
     assert str(step) in unescape(page)
     assert "Play</button>" in page
+
+
+def test_every_word_has_a_meaning_and_can_be_found() -> None:
+    explorer = Explorer()
+    page = explorer.answer("words", {}).body
+    for group, meanings in WORDS.items():
+        assert f"<h2>{group}</h2>" in page
+        for word, meaning in meanings.items():
+            assert escape(word) in page
+            assert len(meaning) > 15
+            assert not meaning.endswith(".")
+    found = explorer.answer("words", {"find": "wavefront"}).body
+    assert "what all banks deliver at a time" in found
+    assert "mbarrier" not in found
+    assert "no word has" in explorer.answer("words", {"find": "<x>"}).body
+    assert "<x>" not in explorer.answer("words", {"find": "<x>"}).body
+
+
+def test_an_error_says_who_and_what_would_do_beside_the_examples() -> None:
+    answer = Explorer().answer("banks", {"type": "int4_t"})
+    assert answer.status == 400
+    assert "Writers: bank_conflicts: 1 elements of 4 bits" in answer.body
+    assert "next: vectors of 2, 4, 8, 16, 32 elements" in answer.body
+    assert 'class="examples"' in answer.body
+
+
+def test_what_a_picture_says_is_above_its_box() -> None:
+    body = Explorer().answer("layout", {"text": "(256,256):(1,256)"}).body
+    assert re.search(r'<p class="said">[^<]*of 256[^<]*</p><div class="picture"', body)

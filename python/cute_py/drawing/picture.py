@@ -482,9 +482,15 @@ def to_image(picture: Picture) -> str:
         page = to_svg(_cut(bare, most)).encode()
     source = b64encode(page).decode()
     return (
-        f'<div style="overflow:auto;max-height:45em"><img alt="{_xml(picture.title)}" style="max-width:none" '
+        f'{_said(picture)}<div style="overflow:auto;max-height:45em"><img alt="{_xml(picture.title)}" style="max-width:none" '
         f'src="data:image/svg+xml;base64,{source}"></div>\n'
     )
+
+
+def _said(picture: Picture) -> str:
+    """Return legend and note as text: they are also at the end of the picture, which may have to be scrolled."""
+    said = "; ".join(entry for entry in (*picture.legend, picture.note) if entry)
+    return f'<div style="font-size:smaller">{_xml(said)}</div>' if said else ""
 
 
 _MOST_OF_IMAGE = 147_000  # bytes, four thirds of which are stored

@@ -35,6 +35,7 @@ _VIEWS: dict[str, tuple[str, Callable[[Query], View]]] = {
     "atoms": ("Atoms", views.atoms),
     "kernels": ("Kernels", views.kernels),
     "kernel": ("", views.kernel),
+    "words": ("Words", views.words),
 }
 
 
@@ -53,7 +54,9 @@ class Explorer:
             view = _VIEWS[path][1](query)
         except CuteError as error:
             message = f'<p class="error" role="alert">{escape(str(error))}</p>'
-            return Answer(400, "text/html", _page(path, views.form_of(path, query), message, ()))
+            return Answer(
+                400, "text/html", _page(path, views.form_of(path, query), message + views.examples_of(path), ())
+            )
         body = "".join(_html(part) for part in view.parts)
         return Answer(200, "text/html", _page(path, view.form, body, view.pictures))
 
@@ -61,7 +64,13 @@ class Explorer:
 def _html(part: str | Picture) -> str:
     if isinstance(part, str):
         return part
-    return f'<div class="picture" tabindex="0" role="group" aria-label="picture">{to_svg_in_page(part)}</div>'
+    said = "; ".join(
+        entry for entry in (*part.legend, part.note) if entry
+    )  # also at the end of what may have to be scrolled
+    return (
+        f'<p class="said">{escape(said)}</p><div class="picture" tabindex="0" role="group" aria-label="picture">'
+        f"{to_svg_in_page(part)}</div>"
+    )
 
 
 def _file(name: str) -> str:

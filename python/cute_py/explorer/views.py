@@ -24,11 +24,24 @@ from cute_py.drawing.picture import Drawable, Picture
 from cute_py.drawing.subjects import picture_of_layout
 from cute_py.errors import CuteError, LayoutError, OperandError
 from cute_py.explorer.markup import field, hidden, link, note, options, pre, table, titled
+from cute_py.explorer.words import WORDS
 from cute_py.laws import LAWS, check_law
 from cute_py.layout.tensor import Tensor
 from cute_py.machine.banks import bank_conflicts, best_swizzle
 
-__all__ = ["Query", "View", "atoms", "banks", "form_of", "kernel", "kernels", "layout", "operation"]
+__all__ = [
+    "Query",
+    "View",
+    "atoms",
+    "banks",
+    "examples_of",
+    "form_of",
+    "kernel",
+    "kernels",
+    "layout",
+    "operation",
+    "words",
+]
 
 Query = Mapping[str, str]
 Part = str | Picture
@@ -199,7 +212,10 @@ def _as_function(value: Any) -> str:
         shown = _listed(
             (_core.print_tiler(cycle) if len(cycle) < 12 else f"one of {len(cycle)}" for cycle in found), len(found)
         )
-        rows.append(("as a permutation", f"order {analysis.period(value)}, {len(found)} cycles: {escape(shown)}"))
+        order = analysis.period(value)
+        rows.append(
+            ("as a permutation", f"order {order}, {len(found)} cycles: {escape(shown)}" if found else "the identity")
+        )
     try:
         rows.append(("over GF(2)", _matrix(analysis.f2_matrix(value))))
     except LayoutError as error:
@@ -353,9 +369,16 @@ def banks(query: Query) -> View:
             raise OperandError(f"{name}: {tv.size} values; {_MOST_ACCESSED} at most are looked at")
     counts = [_instructions(tv, vectors[f"{name}_vector"]) for name, tv in (("write", write), ("read", read))]
     is_small = max(tile.size, write.size, read.size) <= _MOST_SEARCHED and max(counts) <= _MOST_INSTRUCTIONS
+
+    def cost(who: str, tv: Any, vector: int, is_write: bool) -> str:
+        try:
+            return str(bank_conflicts(tile, tv, element, vector=vector, is_write=is_write))
+        except CuteError as error:
+            raise OperandError(f"{who}: {error}") from None
+
     costs = [
-        ("write", str(bank_conflicts(tile, write, element, vector=vectors["write_vector"], is_write=True))),
-        ("read", str(bank_conflicts(tile, read, element, vector=vectors["read_vector"]))),
+        ("write", cost("Writers", write, vectors["write_vector"], True)),
+        ("read", cost("Readers", read, vectors["read_vector"], False)),
         ("global memory", _coalesced(write, element, vectors["write_vector"], of("global"))),
     ]
     parts: list[Part] = [
@@ -483,7 +506,27 @@ def kernels(query: Query) -> View:
         f"<td>{k.stages}</td><td>{k.shared_bytes}</td></tr>"
         for k in found[:_MOST_NAMES]
     )
-    return View(_kernels_form(query), [titled(f"{len(found)} kernels", f"<table><tr>{head}</tr>{rows}</table>")])
+    return View(
+        _kernels_form(query),
+        [titled(f"{len(found)} kernels", f'<div class="wide"><table><tr>{head}</tr>{rows}</table></div>')],
+    )
+
+
+def words(query: Query) -> View:
+    """What the words on the pages mean."""
+    find = query.get("find", "")
+    parts: list[Part] = []
+    for group, meanings in WORDS.items():
+        rows = [(word, escape(what)) for word, what in meanings.items() if find.lower() in f"{word} {what}".lower()]
+        if rows:
+            parts.append(titled(group, table(rows)))
+    return View(form_of("words", query), parts or [note(f"no word has {find!r} in it")])
+
+
+def examples_of(view: str) -> str:
+    """Return the examples of a view, for a page that has nothing else to show."""
+    examples = {"layout": _LAYOUTS, "operation": _OPERATIONS, "banks": _BANK_EXAMPLES}.get(view)
+    return "" if examples is None else _examples(view, examples)
 
 
 _TRACE = "Trace"
@@ -646,4 +689,5 @@ _FORMS: dict[str, Callable[[Query], str]] = {
     "atoms": _atoms_form,
     "kernels": _kernels_form,
     "kernel": _kernel_form,
+    "words": lambda query: field("find", "Word", query.get("find", ""), size=20),
 }

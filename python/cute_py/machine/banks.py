@@ -40,6 +40,7 @@ __all__ = [
 BANKS = 32
 WORD = 4  # bytes
 WARP = 32
+_WIDTHS = (8, 16, 32, 64, 128)  # bits that one instruction moves for each thread
 _MOST = 1 << 22  # (thread, value) are looked at one by one
 _FARTHEST = 1 << 48  # elements
 
@@ -156,8 +157,14 @@ def bank_conflicts(smem: Any, tv: Any, dtype: Any, *, vector: int = 1, is_write:
     _at_least_one("bank_conflicts", "vector", vector)
     if values % vector:
         raise LayoutError(f"bank_conflicts: {values} values do not divide into vectors of {vector}")
-    if element.bits * vector % 8:
-        raise LayoutError(f"bank_conflicts: {vector} elements of {element.bits} bits are no whole bytes")
+    if element.bits * vector not in _WIDTHS:
+        fitting = [width // element.bits for width in _WIDTHS if width % element.bits == 0]
+        raise LayoutError(
+            f"bank_conflicts: {vector} elements of {element.bits} bits are not the 1, 2, 4, 8 or 16 bytes that an instruction moves\n"
+            f"  next: vectors of {', '.join(map(str, fitting))} elements"
+            if fitting
+            else f"bank_conflicts: no number of elements of {element.bits} bits has 1, 2, 4, 8 or 16 bytes"
+        )
     table = _table("bank_conflicts", layout, partition)
     return _cost(table, element.bits, vector, is_write)
 
