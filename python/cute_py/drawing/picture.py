@@ -489,7 +489,7 @@ def to_image(picture: Picture) -> str:
 
 def _said(picture: Picture) -> str:
     """Return legend and note as text: they are also at the end of the picture, which may have to be scrolled."""
-    said = "; ".join(entry for entry in (*picture.legend, picture.note) if entry)
+    said = " ".join(entry for entry in (*picture.legend, picture.note) if entry)
     return f'<div style="font-size:smaller">{_xml(said)}</div>' if said else ""
 
 

@@ -64,7 +64,7 @@ class Explorer:
 def _html(part: str | Picture) -> str:
     if isinstance(part, str):
         return part
-    said = "; ".join(
+    said = " ".join(
         entry for entry in (*part.legend, part.note) if entry
     )  # also at the end of what may have to be scrolled
     return (
