@@ -57,7 +57,7 @@ def test_ctrl_c_ends_a_computation(case: str) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in a shell's background ignores it
         A = np.ones((6000, 6000), np.float32)
         narrow = np.ones((1, 4_000_000), np.float32)
-        ones = np.broadcast_to(np.float32(1), (2**34,))
+        ones = np.broadcast_to(np.float32(1), (2**38,))
         plan = cute_py.gemm.plan(A, A)
         cute_py.set_num_threads(2)
         sent = []
