@@ -280,7 +280,7 @@ CUTE_PY_INLINE void transpose_block(Rows const& rows, std::int64_t p, typename V
 // The rest of some rows, of less than a block, copied to where a block of each can be read.
 template <class T>
 struct RestOfRows {
-  alignas(64) T data[kLanes<T> * kBlock<T>];
+  alignas(64) T data[kLanes<T> * kBlock<T>] = {};
 
   template <class Rows>
   RestOfRows(Rows const& rows, std::int64_t p, std::int64_t count) {
