@@ -72,6 +72,21 @@ def test_matmul_and_tensordot() -> None:
     np.testing.assert_allclose(cd.tensordot(a, a, ([0, -1], [0, 2])).compute(), np.tensordot(A, A, ([0, 2], [0, 2])))
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_chunks_on_a_gpu_stay_there(dtype: Any) -> None:
+    """Sums over chunks of K, too; the threads of Dask have streams of their own."""
+    cupy = pytest.importorskip("cupy")
+    (A, _), (B, _) = array((30, 40), 7, dtype), array((20, 40), 9, dtype, 1)
+    a, b = (da.from_array(cupy.asarray(x), chunks=chunks, asarray=False) for x, chunks in ((A, (7, 11)), (B, (9, 13))))
+    found = cd.einsum("ik,jk->ij", a, b).compute()
+    assert isinstance(found, cupy.ndarray)
+    np.testing.assert_allclose(cupy.asnumpy(found), A @ B.T, rtol=1e-3 if dtype == np.float32 else 1e-10, atol=1e-4)
+    again = cd.matmul(a, b.T).compute()
+    assert isinstance(again, cupy.ndarray)
+    np.testing.assert_allclose(cupy.asnumpy(again), A @ B.T, rtol=1e-3 if dtype == np.float32 else 1e-10, atol=1e-4)
+
+
 def test_a_path_that_the_caller_gives() -> None:
     A, a = array((5, 6), (2, 3))
     found = cd.einsum("ij,kj,kl->il", a, a, a, optimize=[(1, 2), (0, 1)])
