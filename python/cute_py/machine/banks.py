@@ -140,7 +140,7 @@ def bank_conflicts(smem: Any, tv: Any, dtype: Any, *, vector: int = 1, is_write:
     tv
         (thread, value) -> 1-D coordinate of that layout, such as `TiledMMA.layout_a_tv`, `TiledCopy.layout_dst_tv`.
     dtype
-        The element type, as in `value_type`.
+        The element type, as in `value_type`: C++'s ``"float"`` has 4 bytes, Python's ``float`` has 8.
     vector
         The values that one instruction moves. They must be neighbours in memory.
     is_write
