@@ -117,12 +117,6 @@ void round_to_tfloat32(char const* from, char* to) {
   std::memcpy(to, &bits, sizeof(bits));
 }
 
-struct Store {
-  TensorMap const* map;
-  void const* from;
-  int at[kBoxModes];
-};
-
 }  // namespace
 
 void mbarrier_init(void const* at, std::uint32_t threads) {
@@ -148,6 +142,8 @@ void mbarrier_expect(void const* at, std::uint32_t bytes) {
   barrier.bytes += bytes;
   std::memcpy(const_cast<void*>(at), &barrier, sizeof(barrier));
 }
+
+bool mbarrier_has_ended(void const* at, std::uint32_t parity) { return load(at).parity != (parity & 1); }
 
 void mbarrier_wait(void const* at, std::uint32_t parity) {
   load(at);
@@ -181,7 +177,7 @@ void CopyEngine::begin(EmulatorOptions const& options) {
 }
 
 void CopyEngine::ask(Load const& load) {
-  Map const map = decoded(load.map);
+  Map const map = decoded(&load.map);
   auto const first = offset_in_shared(load.to);
   if (first == kNone) stop("asks for a box outside of shared memory");
   if (first % 128 != 0) stop("asks for a box at " + place(load.to) + ", which is no multiple of 128");
@@ -203,7 +199,7 @@ bool CopyEngine::copy_one() {
 }
 
 void CopyEngine::copy(Load const& load) {
-  Map const map = decoded(load.map);
+  Map const map = decoded(&load.map);
   auto const first = offset_in_shared(load.to);
   auto const barrier = offset_in_shared(load.barrier);
   for (int rank = 0; rank < ctas_of_cluster(); ++rank) {
@@ -223,7 +219,7 @@ void CopyEngine::copy(Load const& load) {
 }
 
 void load_box(TensorMap const* map, void* barrier, void* to, unsigned ctas, std::array<int, kBoxModes> const& at) {
-  CopyEngine::Load load{map, barrier, to, {}, ctas};
+  CopyEngine::Load load{*map, barrier, to, {}, ctas};
   std::copy(at.begin(), at.end(), load.at);
   copy_engine().ask(load);
 }

@@ -16,7 +16,8 @@ namespace cute_py::emulator {
 void mbarrier_init(void const* at, std::uint32_t threads);
 void mbarrier_arrive(void const* at);  // of any CTA of the cluster
 void mbarrier_expect(void const* at, std::uint32_t bytes);
-void mbarrier_wait(void const* at, std::uint32_t parity);  // until the phase of this parity has ended
+bool mbarrier_has_ended(void const* at, std::uint32_t parity);  // the phase of this parity
+void mbarrier_wait(void const* at, std::uint32_t parity);       // until it has
 
 // A box of an array with its address, as the copy engine gets it.
 TensorMap map_of(TensorBox const& box, void* data);
@@ -26,7 +27,7 @@ TensorMap map_of(TensorBox const& box, void* data);
 class CopyEngine {
  public:
   struct Load {
-    TensorMap const* map;
+    TensorMap map;  // itself: the thread that asks may have left the kernel before the box comes
     void* barrier;  // of the CTA that asks
     void* to;
     int at[kBoxModes];
