@@ -15,6 +15,8 @@ namespace cute_py::dispatch {
 namespace {
 
 constexpr int kVectorBytes = 16;
+constexpr int kCacheLine = 128;
+constexpr int kLongLine = 512;  // bytes, which become a fifth more at most
 
 Modes const& own_modes(Geometry const& g, Role factor) { return factor == Role::a ? g.m : g.n; }
 
@@ -92,6 +94,11 @@ Packed pack_along(Geometry const& g, Role factor, bool k_major, int vector_bytes
   auto const line = next;
   end_line();
   result.has_gaps = k_major && next != line;
+  // Long lines begin with one of the second-level cache: a box's lines would take two of them each.
+  if (vector > 1 && next * bytes_of(g.type[factor]) >= kLongLine) {
+    auto const of_cache = kCacheLine / bytes_of(g.type[factor]);
+    next = ceil_div(next, of_cache) * of_cache;
+  }
   for (Mode* const mode : k_major ? own_order : k_order) place(*mode);
   for (Mode* const mode : by_stride(p.l, Role::d)) place(*mode);
 

@@ -34,6 +34,10 @@ inline void __syncwarp() { cute_py::emulator::warp_barrier(); }
 inline int __shfl_sync(unsigned, int value, int lane) {
   return static_cast<int>(cute_py::emulator::shuffle(static_cast<std::uint32_t>(value), lane));
 }
+inline std::size_t __cvta_generic_to_shared(void const* at) { return cute_py::emulator::address_in_shared(at); }
+inline void* __cvta_shared_to_generic(std::size_t address) {
+  return cute_py::emulator::shared_memory_at(static_cast<std::uint32_t>(address));
+}
 template <class T>
 T* __cluster_map_shared_rank(T* at, int rank) {
   return static_cast<T*>(cute_py::emulator::shared_memory_of(rank, at));
@@ -42,4 +46,5 @@ T* __cluster_map_shared_rank(T* at, int rank) {
 inline void cudaTriggerProgrammaticLaunchCompletion() {}
 inline void cudaGridDependencySynchronize() {}
 inline void __threadfence() { cute_py::emulator::fence(); }
+inline void __threadfence_block() {}  // each thread sees at once what the others wrote
 inline unsigned atomicInc(unsigned* counter, unsigned last) { return cute_py::emulator::count_up(counter, last); }

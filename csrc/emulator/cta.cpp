@@ -66,8 +66,8 @@ struct NamedBarrier {
 constexpr int kNamedBarriers = 16;
 
 // Shared memory of a CTA begins at a multiple of it.
-constexpr std::size_t kSharedStride = 256 * 1024;
-static_assert(kSharedStride >= kSharedMemoryBytes && kSharedStride == kStackBytes);
+constexpr std::size_t kSharedStride = kStackBytes;
+static_assert(kSharedStride >= kSharedMemoryBytes);
 
 struct Stack {
   void const* bottom = nullptr;
@@ -487,6 +487,8 @@ void cluster_wait() {}
 std::uint32_t address_in_shared(void const* at) {
   return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(at) - reach.shared);
 }
+
+void* shared_memory_at(std::uint32_t address) { return reinterpret_cast<void*>(reach.shared + address); }
 
 void* shared_memory_of(int rank, void const* own) {
   auto const offset = reinterpret_cast<std::uintptr_t>(own) - reach.shared;

@@ -68,6 +68,7 @@ int rank_in_cluster();
 void cluster_arrive();
 void cluster_wait();
 std::uint32_t address_in_shared(void const* at);    // counted from where the CTA's own begins
+void* shared_memory_at(std::uint32_t address);      // the other way round
 void* shared_memory_of(int rank, void const* own);  // the same place in another CTA's shared memory
 
 // Lets other threads run until ready(what) holds. If that never happens, it "waits for" this name and number.

@@ -52,8 +52,9 @@ struct Reach {
   Tracer* tracer = nullptr;
 };
 
-// Of a thread's stack, which begins at a multiple of it; the system hands out only the pages that are used.
-inline constexpr std::size_t kStackBytes = 256 * 1024;
+// Of a thread's stack, which begins at a multiple of it: functions whose accesses are instrumented have frames of up to
+// 400 KB. The system hands out only the pages that are used.
+inline constexpr std::size_t kStackBytes = 1024 * 1024;
 
 // Of this operating-system thread. Not thread_local: that allows for a constructor, and every access would ask for it.
 extern __thread Reach reach;

@@ -42,6 +42,12 @@ struct Pipe {
   }
 };
 
+// The threads of a cluster meet, which says nothing of what they wrote: cluster_sync() waits until all of it is visible.
+CUTE_DEVICE void cluster_meet() {
+  cute::cluster_arrive_relaxed();
+  cute::cluster_wait();
+}
+
 // Each warp asks for other bytes of a parameter than the others, so that they are at hand for all of them soon.
 template <class Parameter>
 CUTE_DEVICE void prefetch_parameters(Parameter const& parameter, int warp, int warps) {
@@ -81,7 +87,7 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
 
   // Shared memory
   extern __shared__ __align__(1024) unsigned char shared_memory[];
-  auto& shared = *reinterpret_cast<typename Config::SharedStorage*>(shared_memory);
+  auto& shared = *kept_address(reinterpret_cast<typename Config::SharedStorage*>(shared_memory));
   Tensor sA = make_tensor(make_smem_ptr(shared.a), sA_layout);                                    // (BLK_M,BLK_K,PIPE)
   Tensor sB = make_tensor(make_smem_ptr(shared.b), sB_layout);                                    // (BLK_N,BLK_K,PIPE)
 
@@ -97,115 +103,124 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
       Full::init(&shared.full[i], 1);                                      // the CTA that copies
       Empty::init(&shared.empty[i], pair * Config::threads_of_tile / 32);  // the warps that read
     }
+    Empty::init(&shared.summed, tiles.parts * Config::threads_of_tile / 32);  // the warps that leave sums
     cutlass::arch::fence_barrier_init();
   }
   if (warp == Config::computing_threads / 32 && elect_one_sync()) {
     prefetch_tma_descriptor(reinterpret_cast<TmaDescriptor const*>(&map_a));
     prefetch_tma_descriptor(reinterpret_cast<TmaDescriptor const*>(&map_b));
   }
-  if (pair > 1) {
-    cluster_sync();   // the barriers become visible to the cluster
+
+  // What this CTA does: a part of K, of tiles that are as far apart as there are clusters
+  constexpr int computing_warps = Config::computing_threads / 32;
+  constexpr int turns   = Config::alternate ? Config::groups : 1;
+  int const group       = warp / 4;
+  int const turn        = Config::alternate && warp < computing_warps ? group : 0;  // whose this warp's first tile is
+  int const ctas        = static_cast<int>(tiles.ctas.divisor);                     // that share a tile, or two
+  int const first_work  = static_cast<int>(tiles.ctas.divide(blockIdx.x));
+  int const work_step   = tiles.step;
+  int const cluster     = has_parts ? (blockIdx.x - first_work * ctas) >> tiles.log2_parts : 0;  // of those that share K
+  int const k_begin     = has_parts ? ((cluster << tiles.log2_parts) + rank) * tiles.part_tiles : 0;
+  int const k_end       = min(k_begin + tiles.part_tiles, static_cast<int>(tiles.k.count));
+  int const in_pair     = pair > 1 ? rank : 0;
+  int const first       = first_work + turn * work_step;
+  auto const first_tile = tiles(first, in_pair);  // found while barriers are waited for
+  auto tile_of          = [&](int number) { return number == first ? first_tile : tiles(number, in_pair); };
+  Pipe<Config::stages> pipe;
+
+  if (pair > 1 || has_parts) {
+    cluster_meet();   // the barriers, which are behind a fence, become visible to the cluster
   } else {
     __syncthreads();  // the barriers become visible to the CTA
   }
   cudaTriggerProgrammaticLaunchCompletion();  // the next kernel may come as far as here
   cudaGridDependencySynchronize();            // the kernels before have ended
 
-  // What this CTA does: a part of K, of tiles that are as far apart as there are clusters
-  int const ctas        = pair * tiles.parts * tiles.clusters;  // that share a tile, or two
-  int const first_work  = blockIdx.x / ctas;
-  int const work_step   = gridDim.x / ctas;
-  int const cluster     = has_parts ? (blockIdx.x - first_work * ctas) >> tiles.log2_parts : 0;  // of those that share K
-  int const k_begin     = has_parts ? ((cluster << tiles.log2_parts) + rank) * tiles.part_tiles : 0;
-  int const k_end       = min(k_begin + tiles.part_tiles, static_cast<int>(tiles.k.count));
-  int const in_pair     = pair > 1 ? rank : 0;
-  Pipe<Config::stages> pipe;
-
-  if (warp >= Config::computing_threads / 32) {
+  if (warp >= computing_warps) {
     // Those who copy: one thread asks for boxes as soon as there is room
     cutlass::arch::warpgroup_reg_dealloc<Config::copying_registers>();
-    if (warp == Config::computing_threads / 32 && elect_one_sync()) {
-      // Compilers would rather find addresses and parameters again in each step, which waits for them, than keep them in
-      // registers: so something is added to these that they do not know to be 0.
+    if (warp == computing_warps && elect_one_sync()) {
+      // Compilers would rather read parameters again in each step, which waits for them, than keep them in registers: so
+      // something is added to these that they do not know to be 0.
       int const zero        = rank >> 16;
-      auto& stored          = *reinterpret_cast<typename Config::SharedStorage*>(shared_memory + zero);
       int const stage_bytes = tiles.stage_bytes + zero;
       int const rows_a      = tiles.rows_a + zero;
       int const rows_b      = tiles.rows_b + zero;
-      int const sharing     = (tiles.pair_n > 1 ? 1 : 0) + (tiles.pair_m > 1 ? 2 : 0) + (tiles.has_outer_k ? 4 : 0) + zero;
-      bool constexpr a_along_k = Config::along_a == Major::k;
-      bool constexpr b_along_k = Config::along_b == Major::k;
-      // Of a tile that a pair shares, each CTA copies half of the rows, or of the steps of k, for both.
-      auto share = [&](int sharing, bool along_k, int rows) {
-        int const half = sharing > 1 ? in_pair : 0;
-        return make_tuple(along_k ? rows / 2 * half : 0, along_k ? 0 : blk_k / 2 * half);                 // rows, steps
-      };
-      auto const share_a = share(tiles.pair_n, a_along_k, rows_a);
-      auto const share_b = share(tiles.pair_m, b_along_k, rows_b);
       constexpr auto hint = static_cast<std::uint64_t>(TMA::CacheHintSm90::EVICT_NORMAL);
 
-      CUTE_NO_UNROLL
-      for (int number = first_work; number < tiles.count; number += work_step) {
-        auto const work = tiles(number, in_pair);
-        GroupDigits k{};
-        int outer_a[3] = {0, 0, 0};
-        int outer_b[3] = {0, 0, 0};
-        auto find_outer = [&] {
+      // Asks for the boxes of all tiles. It is compiled for each way to share them where there are no outer modes, so
+      // that a step takes few instructions, each of which is waited for.
+      auto copy_tiles = [&](auto is_flat, auto shares_a, auto shares_b) {
+        // Of a tile that a pair shares, each CTA copies half of the rows, or of the steps of k, for both.
+        auto copy_boxes = [&](TensorMap const& map, std::uint64_t* full, auto major, auto rows, auto rows_of_box,
+                              auto is_shared, int rows_to_copy, int first_row, int at_k, int const (&outer)[3], auto* tile) {
+          constexpr bool along_k = decltype(major)::value == Major::k;
+          int const half = is_shared ? in_pair : 0;
+          int const row_of_half = along_k ? rows_to_copy / 2 * half : 0;
+          int const k_of_half = along_k ? 0 : blk_k / 2 * half;
           CUTE_UNROLL
-          for (int i = 0; i < 3; ++i) {
-            outer_a[i] = outer_coordinate(tiles.a.mode[i], work.m, k, work.l);
-            outer_b[i] = outer_coordinate(tiles.b.mode[i], work.n, k, work.l);
+          for (int row = 0; row < rows; row += rows_of_box) {
+            if (row > 0 && row >= rows_to_copy) break;
+            int const at_mn = first_row + row + row_of_half;
+            int const at_own_k = at_k + k_of_half;
+            int const c0 = along_k ? at_own_k : at_mn;
+            int const c1 = along_k ? at_mn : at_own_k;
+            auto* const to = tile + (row + row_of_half) * blk_k + k_of_half * rows_of_box;
+            if (is_shared) {
+              SM90_TMA_LOAD_MULTICAST_5D::copy(&map, full, 0b11, hint, to, c0, c1, outer[0], outer[1], outer[2]);
+            } else {
+              SM90_TMA_LOAD_5D::copy(&map, full, hint, to, c0, c1, outer[0], outer[1], outer[2]);
+            }
           }
         };
-        if (!tiles.is_flat) find_outer();
-        CUTE_NO_UNROLL
-        for (int k_tile = k_begin; k_tile < k_end; ++k_tile) {
-          k.tile = k_tile;
-          if (sharing & 4) {
-            k = digits_of(tiles.k, k_tile);
-            find_outer();
-          }
-          Empty::wait(&stored.empty[pipe.stage], pipe.phase ^ 1);
-          Full::arrive_and_expect_tx(&stored.full[pipe.stage], stage_bytes);
 
-          std::uint64_t* const full = &stored.full[pipe.stage];
-          int const at_k = k.tile * blk_k;
-          auto copy_boxes = [&](TensorMap const& map, auto along_k, auto rows, auto rows_of_box, int rows_to_copy, int first,
-                                auto const& share, int is_shared, int const (&outer)[3], auto* tile) {
+        CUTE_NO_UNROLL
+        for (int number = first; number < tiles.count; number += work_step) {
+          auto const work = tile_of(number);
+          GroupDigits k{};
+          int outer_a[3] = {0, 0, 0};
+          int outer_b[3] = {0, 0, 0};
+          auto find_outer = [&] {
             CUTE_UNROLL
-            for (int row = 0; row < rows; row += rows_of_box) {
-              if (row > 0 && row >= rows_to_copy) break;
-              int const at_mn = first + row + get<0>(share);
-              int const at_own_k = at_k + get<1>(share);
-              int const c0 = along_k ? at_own_k : at_mn;
-              int const c1 = along_k ? at_mn : at_own_k;
-              auto* const to = tile + (row + get<0>(share)) * blk_k + get<1>(share) * rows_of_box;
-              if (is_shared) {
-                SM90_TMA_LOAD_MULTICAST_5D::copy(&map, full, 0b11, hint, to, c0, c1, outer[0], outer[1], outer[2]);
-              } else {
-                SM90_TMA_LOAD_5D::copy(&map, full, hint, to, c0, c1, outer[0], outer[1], outer[2]);
-              }
+            for (int i = 0; i < 3; ++i) {
+              outer_a[i] = outer_coordinate(tiles.a.mode[i], work.m, k, work.l);
+              outer_b[i] = outer_coordinate(tiles.b.mode[i], work.n, k, work.l);
             }
           };
-          copy_boxes(map_a, C<a_along_k>{}, Int<blk_m>{}, Int<Config::copy_rows_a>{}, rows_a, work.m.tile * blk_m, share_a,
-                     sharing & 1, outer_a, stored.a + pipe.stage * (blk_m * blk_k));
-          copy_boxes(map_b, C<b_along_k>{}, Int<blk_n>{}, Int<Config::copy_rows_b>{}, rows_b, work.n.tile * blk_n, share_b,
-                     sharing & 2, outer_b, stored.b + pipe.stage * (blk_n * blk_k));
-          ++pipe;
+          if (!is_flat) find_outer();
+          CUTE_NO_UNROLL
+          for (int k_tile = k_begin; k_tile < k_end; ++k_tile) {
+            k.tile = k_tile;
+            if (!is_flat && tiles.has_outer_k) {
+              k = digits_of(tiles.k, k_tile);
+              find_outer();
+            }
+            Empty::wait(&shared.empty[pipe.stage], pipe.phase ^ 1);
+            Full::arrive_and_expect_tx(&shared.full[pipe.stage], stage_bytes);
+            std::uint64_t* const full = &shared.full[pipe.stage];
+            copy_boxes(map_a, full, C<Config::along_a>{}, Int<blk_m>{}, Int<Config::copy_rows_a>{}, shares_a, rows_a,
+                       work.m.tile * blk_m, k.tile * blk_k, outer_a, shared.a + pipe.stage * (blk_m * blk_k));
+            copy_boxes(map_b, full, C<Config::along_b>{}, Int<blk_n>{}, Int<Config::copy_rows_b>{}, shares_b, rows_b,
+                       work.n.tile * blk_n, k.tile * blk_k, outer_b, shared.b + pipe.stage * (blk_n * blk_k));
+            ++pipe;
+          }
         }
+      };
+      if (!tiles.is_flat) {
+        copy_tiles(false_type{}, tiles.pair_n > 1, tiles.pair_m > 1);
+      } else if (tiles.pair_n > 1) {
+        copy_tiles(true_type{}, true_type{}, false_type{});
+      } else if (tiles.pair_m > 1) {
+        copy_tiles(true_type{}, false_type{}, true_type{});
+      } else {
+        copy_tiles(true_type{}, false_type{}, false_type{});
       }
     }
     __syncwarp();
-    if (has_parts) {
-      cluster_sync();  // as those who compute
-    }
   } else {
     // Those who compute
     cutlass::arch::warpgroup_reg_alloc<Config::computing_registers>();
-    int const group = warp / 4;
     int const group_of_tile = Config::alternate ? 0 : group;
-    int const turn = Config::alternate ? group : 0;  // whose this warpgroup's first tile is
-    constexpr int turns = Config::alternate ? Config::groups : 1;
     ThrMMA thr_mma = mma.get_slice(group_of_tile * 128);
     Tensor tCsA = thr_mma.partition_A(sA);  // (MMA,MMA_M,MMA_K,PIPE)
     Tensor tCsB = thr_mma.partition_B(sB);  // (MMA,MMA_N,MMA_K,PIPE)
@@ -223,13 +238,10 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
     constexpr int mma_m = size<1>(tCrC);
     CUTE_STATIC_ASSERT_V(size<2>(tCrC) == Int<1>{});
 
-    auto release = [&](int stage) {                                                                     // this warp has read it
-      if (pair > 1) {
-        int const lane = threadIdx.x % 32;
-        Empty::arrive(&shared.empty[stage], lane, lane < pair);
-      } else if (elect_one_sync()) {
-        Empty::arrive(&shared.empty[stage]);
-      }
+    int const lane = threadIdx.x % 32;
+    int const reader = has_parts ? rank : lane;  // of the CTAs that this one shares tiles with, or itself
+    auto release = [&](int stage, bool is_one = true) {                                                 // this warp has read it
+      Empty::arrive(&shared.empty[stage], reader, is_one && lane < pair);
     };
 
     int boxes = 0;  // that were written
@@ -238,8 +250,8 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
     bool const finishes = Config::finishes && tiles.finishes;
     pipe += turn * (k_end - k_begin);
     CUTE_NO_UNROLL
-    for (int number = first_work + turn * work_step; number < tiles.count; number += turns * work_step) {
-      auto const work = tiles(number, in_pair);
+    for (int number = first; number < tiles.count; number += turns * work_step) {
+      auto const work = tile_of(number);
       int const in_m = work.m.tile * blk_m;
       int const in_n = work.n.tile * blk_n;
       auto product_of = [&] { return EpilogueOf<typename Config::TE>(epilogue, batch, work.product); };
@@ -258,10 +270,13 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
       if (turns > 1 && number != first_work) {
         NamedBarrier::sync(Config::computing_threads, Config::groups + 1 + turn);  // the other's steps are behind it
       }
-      int read = -1;  // the stage of the step before
+      int read = 0;  // the stage of the step before, if there is one
+      bool has_arrived = false;
       CUTE_NO_UNROLL
       for (int k_tile = k_begin; k_tile < k_end; ++k_tile) {
-        Full::wait(&shared.full[pipe.stage], pipe.phase);  // the tiles have arrived
+        if (!has_arrived) {
+          Full::wait(&shared.full[pipe.stage], pipe.phase);  // the tiles have arrived
+        }
         warpgroup_fence_operand(tCrC);
         warpgroup_arrive();
         CUTE_UNROLL
@@ -270,22 +285,23 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
           mma.accumulate_ = SM90::GMMA::ScaleOut::One;
         }
         warpgroup_commit_batch();
+        auto next = pipe;
+        ++next;
+        has_arrived = Full::test_wait(&shared.full[next.stage], next.phase, true);  // meanwhile
         if constexpr (Config::promotes) {
-          warpgroup_wait<0>();                             // this step has been multiplied
+          warpgroup_wait<0>();  // this step has been multiplied
           warpgroup_fence_operand(tCrC);
           release(pipe.stage);
           CUTE_UNROLL
           for (int i = 0; i < size(sums); ++i) sums(i) += tCrC(i);
           mma.accumulate_ = SM90::GMMA::ScaleOut::Zero;
         } else {
-          warpgroup_wait<1>();                             // the step before has been multiplied
+          warpgroup_wait<1>();  // the step before has been multiplied
           warpgroup_fence_operand(tCrC);
-          if (read >= 0) {
-            release(read);
-          }
+          release(read, k_tile > k_begin);
           read = pipe.stage;
         }
-        ++pipe;
+        pipe = next;
       }
       if (turns > 1 && number + work_step < tiles.count) {
         NamedBarrier::arrive(Config::computing_threads, Config::groups + 2 - turn);
@@ -293,9 +309,7 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
       if constexpr (!Config::promotes) {
         warpgroup_wait<0>();
         warpgroup_fence_operand(tCrC);
-        if (read >= 0) {
-          release(read);
-        }
+        release(read, k_begin < k_end);
       }
       pipe += (turns - 1) * (k_end - k_begin);  // those of the other warpgroup
 
@@ -348,7 +362,10 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
           int const column = wgmma_column(thread) + i % (blk_n / 2) / 4 * 8 + i % 2;
           of_part[row * row_stride + column * column_stride] = tCrD(i);
         }
-        cluster_sync();  // the sums of all parts become visible to the cluster
+        __threadfence_block();
+        __syncwarp();
+        Empty::arrive(&shared.summed, lane, lane < tiles.parts);
+        Empty::wait(&shared.summed, 0);  // the sums of all parts have become visible to the cluster
         ClusterOfTile const own{others, tiles.log2_parts, rank, tiles.clusters, cluster, number};
         auto tile = tile_from(0);
         tile.rows = min(tile.rows, blk_m);
@@ -359,16 +376,13 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
                                                          shared.places[group], group);
       }
     }
-    if (has_parts && turn > 0) {
-      cluster_sync();       // this warpgroup has no tile
-    }
     if (threadIdx.x % 128 == 0) {
       tma_store_wait<0>();  // the last boxes have left shared memory
     }
   }
 
   if (pair > 1 || has_parts) {
-    cluster_sync();  // nobody reads or writes the memory of a CTA that is gone
+    cluster_meet();  // nobody reads or writes the memory of a CTA that is gone
   }
 }
 

@@ -52,6 +52,7 @@ struct GemmSm90Params {
     tiles.clusters = static_cast<int>(cut.count / cut.in_cluster);
     counter_bytes = cut.counter_bytes;
     if (cut.count == 1) share_tiles(g);
+    tiles.ctas = Divisor(cluster() * static_cast<unsigned>(tiles.clusters));
     tiles.m = group(g.m, blk_m * tiles.pair_m);
     tiles.n = group(g.n, blk_n * tiles.pair_n);
     tiles.k = group(g.k, blk_k);
@@ -122,15 +123,14 @@ struct GemmSm90Params {
   void for_each_grid(int multiprocessors, Launch const& launch) {
     auto const count = static_cast<unsigned>(tiles.count);
     unsigned const clusters = std::max(static_cast<unsigned>(multiprocessors) / cluster(), 1u);
-    launch(
-        Grid{(tiles.parts > 1 ? count * static_cast<unsigned>(tiles.clusters) : std::min(count, clusters)) * cluster(),
-             1, 1});
+    unsigned const at_a_time = tiles.parts > 1 ? count : std::min(count, clusters);
+    tiles.step = static_cast<int>(at_a_time);
+    launch(Grid{at_a_time * tiles.ctas.divisor, 1, 1});
   }
 
   // The tile of C that a CTA begins with, by its number: rows, columns and products of the batch.
   Grid first_tile(unsigned cta) const {
-    auto const work = tiles(cta / (cluster() * static_cast<unsigned>(tiles.clusters)),
-                            tiles.parts > 1 ? 0 : static_cast<int>(cta % cluster()));
+    auto const work = tiles(tiles.ctas.divide(cta), tiles.parts > 1 ? 0 : static_cast<int>(cta % cluster()));
     auto const number = [](GroupTiles const& group, GroupDigits const& x, int pair) {
       auto const outer = x.outer[0] + x.outer[1] * static_cast<int>(group.outer[0].divisor);
       return static_cast<unsigned>(x.tile + outer * static_cast<int>(group.tiles.divisor) * pair);

@@ -21,23 +21,23 @@ Speed speed_of(Traits const& t) {
   bool const is_smallest = is_small && t.tile[1] == 64;
   bool const is_square = t.tile[1] == 128;
   if (t.compute == Compute::i32) {
-    if (is_small) return is_smallest ? Speed{640, 1, 0.3} : Speed{1100, 2, 0.6};
+    if (is_small) return is_smallest ? Speed{640, 0, 0.3} : Speed{1100, 1, 0.6};
     return is_square ? Speed{1450, 2.5, 1.2} : Speed{1500, 2.5, 2.4};
   }
   if (t.compute == Compute::fast_f32) {
-    if (is_small) return is_smallest ? Speed{600, 1, 0.3} : Speed{1000, 0.5, 0.6};
+    if (is_small) return is_smallest ? Speed{600, 0, 0.3} : Speed{1000, 0, 0.6};
     return is_square ? Speed{1500, 0.3, 0.8} : Speed{1550, 1, 1.6};
   }
   if ((t.factors & kFloat8) != 0) {
-    if (is_small) return is_smallest ? Speed{560, 0.8, 0.3} : Speed{720, 0.3, 0.6};
+    if (is_small) return is_smallest ? Speed{560, 0, 0.3} : Speed{720, 0, 0.6};
     return is_square ? Speed{1170, 0.5, 1} : Speed{1240, 0.5, 1.2};
   }
   if (t.compute == Compute::tf32) {
-    if (is_small) return is_smallest ? Speed{160, 1, 0.3} : Speed{235, 0.5, 0.3};
+    if (is_small) return is_smallest ? Speed{160, 0, 0.3} : Speed{235, 0, 0.3};
     return is_square ? Speed{345, 0.2, 0.8} : Speed{400, 0.3, 1.6};
   }
-  if (is_small) return is_smallest ? Speed{320, 1, 0.3} : Speed{480, 1, 0.6};
-  if (is_square) return {680, 0, 1.4};
+  if (is_small) return is_smallest ? Speed{390, 0, 0.3} : Speed{520, 0, 0.6};
+  if (is_square) return {840, 0, 1.1};
   return t.tile[1] == 192 ? Speed{880, 0.5, 1.9} : Speed{880, 0, 2.4};
 }
 
@@ -58,6 +58,27 @@ double us_to_store(Geometry const& g, double elements) {
   return elements / (is_plain ? kPerUs : model::kFinishedPerUs);
 }
 
+// What the code for a whole epilogue takes that is in no cache yet, in microseconds: it is as long as a thread has
+// sums.
+double us_to_fetch_epilogue(Geometry const& g, Traits const& t) {
+  constexpr double kOfSum = 0.03;
+  constexpr int kThreads = 128;  // of a warpgroup, which a tile of up to 128 columns has
+  bool const along_n = g.n.rank() > 0 && g.n[0].stride[Role::d] == 1;
+  if (model::is_plain(g) || !finishes_in_boxes(g, along_n)) return 0;
+  int const groups = t.tile[1] > 128 ? 2 : 1;
+  return kOfSum * t.tile[0] * t.tile[1] / (kThreads * groups);
+}
+
+// Lines of 128 bytes of the second-level cache that a line of a box takes, relative to one: most take two if lines of
+// the array do not begin with one.
+double lines_of_box(Geometry const& g, Role role, Modes const& mn, Major major) {
+  constexpr double kTwo = 2.2;
+  constexpr std::int64_t kLine = 128;
+  Modes const& across = major == Major::k ? mn : g.k;
+  if (across.rank() == 0 || across[0].extent == 1) return 1;
+  return across[0].stride[role] * bytes_of(g.type[role]) % kLine == 0 ? 1 : kTwo;
+}
+
 // CTAs go from tile to tile.
 Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo const& device) {
   constexpr double kCache = 4;  // what the second-level cache delivers, relative to memory
@@ -73,16 +94,16 @@ Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceIn
   auto const count = static_cast<double>(model::tiles(m, t.tile[0]) * model::tiles(n, t.tile[1]) * x.l);
   // CTAs that share K are a cluster, of which fewer fit.
   auto const at_once = static_cast<double>(device.clusters_of(x.in_cluster) * x.in_cluster);
-  double const us = speed.us_once + model::ceil_div(count, at_once) * (math + speed.us_per_tile + store);
+  double const us =
+      speed.us_once + us_to_fetch_epilogue(g, t) + model::ceil_div(count, at_once) * (math + speed.us_per_tile + store);
 
-  constexpr double kSmallBoxes = 1.25;  // what tiles of 64x64 take longer that wait for memory
-  bool const has_small_boxes = t.tile[0] == 64 && t.tile[1] == 64;
-  double const memory =
-      model::memory_bytes(g, true) / model::memory_speed(device) * (has_small_boxes ? kSmallBoxes : 1);
+  double const memory = model::memory_bytes(g, true) / model::memory_speed(device);
   double cache = 0;
   if (g.multiplies) {
-    double const of_a = static_cast<double>(x.m) * static_cast<double>(model::tiles(n, t.tile[1]));
-    double const of_b = static_cast<double>(x.n) * static_cast<double>(model::tiles(m, t.tile[0]));
+    double const of_a = static_cast<double>(x.m) * static_cast<double>(model::tiles(n, t.tile[1])) *
+                        lines_of_box(g, Role::a, g.m, t.major_a);
+    double const of_b = static_cast<double>(x.n) * static_cast<double>(model::tiles(m, t.tile[0])) *
+                        lines_of_box(g, Role::b, g.n, t.major_b);
     double const busy = std::min(1.0, count / device.multiprocessors);
     cache = (of_a + of_b) * bytes_of(g.type[Role::a]) * static_cast<double>(x.k) * static_cast<double>(x.l) /
             (model::memory_speed(device) * kCache * busy);

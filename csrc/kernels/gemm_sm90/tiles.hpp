@@ -101,6 +101,8 @@ struct GemmTiles {
   int log2_parts = 0;
   int clusters = 1;  // that share a tile's K
   int part_tiles;    // of K, in each but the last
+  Divisor ctas;      // that share a tile's K, or a pair's two
+  int step = 1;      // from a tile to the next of the same CTA
   int rows_a;        // of a tile of A that are copied, and of B: fewer where no tile has more
   int rows_b;
   int stage_bytes;  // that arrive for a step

@@ -16,6 +16,9 @@ struct ClusterBarrier {
 
   static void init(ValueType const* at, std::uint32_t threads) { cute_py::emulator::mbarrier_init(at, threads); }
   static void wait(ValueType const* at, std::uint32_t parity) { cute_py::emulator::mbarrier_wait(at, parity); }
+  static bool test_wait(ValueType const* at, std::uint32_t parity, std::uint32_t predicate) {
+    return predicate != 0 && cute_py::emulator::mbarrier_has_ended(at, parity);
+  }
   static void arrive(ValueType const* at) { cute_py::emulator::mbarrier_arrive(at); }
   static void arrive(ValueType const* at, std::uint32_t cta, std::uint32_t predicate) {
     if (predicate != 0) arrive(static_cast<ValueType*>(cute_py::emulator::shared_memory_of(static_cast<int>(cta), at)));
