@@ -320,6 +320,32 @@ def test_rectangles_of_products(seed: int, isa: str, threads) -> None:
             assert (room == 7).all()
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("isa", isas())
+@pytest.mark.parametrize(
+    ("subscripts", "extents"),
+    [
+        ("d,abdc->abdc", {"a": 5, "b": 130, "c": 3, "d": 88}),  # each number for a line of three
+        ("abdc,d->abdc", {"a": 2, "b": 3, "c": 64, "d": 300}),  # in several parts
+        ("abdc,ad->abdc", {"a": 7, "b": 4, "c": 5, "d": 9}),  # other numbers for each a, the same for each b
+        ("fgd,fgdc->fgdc", {"f": 3, "g": 41, "c": 2, "d": 1100}),
+    ],
+)
+def test_numbers_of_short_lines(
+    subscripts: str, extents: dict[str, int], isa: str, dtype: str, threads, rng: np.random.Generator
+) -> None:
+    x, y = (rng.standard_normal([extents[i] for i in x]).astype(dtype) for x in subscripts.split("->")[0].split(","))
+    kernel = f"cpu_loops_{isa}_{dtype[0]}{dtype[-2:]}"
+    for backwards in (False, True):
+        if backwards:  # of the numbers
+            x, y = (z[..., ::-1] if z.ndim < 4 else z for z in (x, y))
+        for number in (1, 3):
+            threads(number)
+            out = np.full([extents[i] for i in subscripts[-4:]], np.nan, dtype)
+            cute_py.contract(subscripts, x, y, out=out, alpha=0.5, kernel=kernel)
+            np.testing.assert_array_equal(out, np.dtype(dtype).type(0.5) * np.einsum(subscripts, x, y))
+
+
 def test_a_result_in_short_pieces_is_ordered_anew(threads) -> None:
     """If the fastest mode of a result is one of the batch, or short, products are computed side by side and moved.
 

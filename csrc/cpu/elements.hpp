@@ -24,20 +24,43 @@ class Elements {
       : kernel_(kernel), plan_(plan), x_(x), alpha_(numeric::scalar<T>(x.alpha)), steps_(plan.k) {
     i_ = plan.free[0];
     j_ = plan.free.rank() > 1 ? plan.free[1] : Mode{};
-    for (int mode = 2; mode < plan.free.rank(); ++mode) rest_.push_back(plan.free[mode]);
     Mode const step = g.k.rank() == 0 ? Mode{} : g.k[0];
     a_ = {i_.stride[Role::a], j_.stride[Role::a], step.stride[Role::a]};
     b_ = {i_.stride[Role::b], j_.stride[Role::b], step.stride[Role::b]};
+    numbers_ = numbers_of_short_lines(i_, j_, plan.k);
+    // A factor that is read across lies in lines that stay in a nearest cache until all of them has been read.
+    bool const across = is_across(a_) || is_across(b_);
+    most_i_ = std::min<std::int64_t>(i_.extent, across ? 128 : 4096);
+    most_j_ = std::max<std::int64_t>(kMostElements / most_i_, 8);
+    auto const parts_of = [](Mode const& mode, std::int64_t most) {
+      Mode parts{ceil_div(mode.extent, most), {}, false, false};
+      for (int r = 0; r < kRoles; ++r) {
+        auto const role = static_cast<Role>(r);
+        parts.stride[role] = most * mode.stride[role];
+      }
+      return parts;
+    };
+    // What goes on where a short j ends in the factor that is read across comes before the next part of i: such lines
+    // hold that, too.
+    constexpr std::int64_t kNear = 4096;  // bytes from a part's first line to its last
+    auto const is_near = [&](Mode const& mode) {
+      Role const role = is_across(a_) ? Role::a : Role::b;
+      auto const bytes = static_cast<std::int64_t>(sizeof(T)) * std::abs(mode.stride[role]);
+      return across && bytes != 0 && bytes * mode.extent <= kNear;
+    };
+    for (int mode = 2; mode < plan.free.rank(); ++mode) {
+      if (is_near(plan.free[mode])) rest_.push_back(plan.free[mode]);
+    }
+    part_i_ = rest_.rank();
+    rest_.push_back(parts_of(i_, most_i_));
+    rest_.push_back(parts_of(j_, most_j_));
+    for (int mode = 2; mode < plan.free.rank(); ++mode) {
+      if (!is_near(plan.free[mode])) rest_.push_back(plan.free[mode]);
+    }
   }
 
   void run(Execution const& execution) const {
-    // A factor that is read across lies in lines that stay in a nearest cache until all of them has been read.
-    bool const across = is_across(a_) || is_across(b_);
-    auto const most_i = across ? std::int64_t{128} : std::int64_t{4096};
-    auto const parts_i = ceil_div(i_.extent, most_i);
-    auto const most_j = std::max<std::int64_t>(kMostElements / std::min(i_.extent, most_i), 8);
-    auto const parts_j = ceil_div(j_.extent, most_j);
-    auto const count = parts_i * parts_j * rest_.size();
+    auto const count = rest_.size();
     double const work = static_cast<double>(plan_.elements) * static_cast<double>(std::max<std::int64_t>(steps_, 1));
     constexpr double kWorkPerThread = 1 << 18;
     auto const threads = static_cast<std::int64_t>(
@@ -45,21 +68,20 @@ class Elements {
                    static_cast<double>(std::min<std::int64_t>(std::max(execution.host_threads, 1), count))));
     // A moment that nobody notices lies between two questions whether to stop.
     constexpr std::int64_t kWorkUnchecked = 1 << 22;
-    auto const of_rectangle = std::min(i_.extent, most_i) * std::min(j_.extent, most_j) * steps_;
+    auto const of_rectangle = most_i_ * std::min(j_.extent, most_j_) * steps_;
     auto const chunk = std::max<std::int64_t>(
         1, std::min(count / (4 * threads), kWorkUnchecked / std::max<std::int64_t>(of_rectangle, 1)));
     parallel_for(static_cast<int>(threads), ceil_div(count, chunk), [&](std::int64_t c) {
       execution.check_interrupt();
-      Place place(rest_, c * chunk / (parts_i * parts_j));
-      auto part = c * chunk % (parts_i * parts_j);
+      Place place(rest_, c * chunk);
+      Repeated repeated;
       for (auto left = std::min(chunk, count - c * chunk); left > 0; --left) {
-        auto const i = part % parts_i * most_i;
-        auto const j = part / parts_i * most_j;
-        multiply(place, i, std::min(most_i, i_.extent - i), j, std::min(most_j, j_.extent - j));
-        if (++part == parts_i * parts_j) {
-          part = 0;
-          place.advance();
+        if (numbers_ == Role::c) {
+          multiply(place);
+        } else {
+          multiply_short_lines(place, repeated);
         }
+        place.advance();
       }
     });
   }
@@ -69,7 +91,7 @@ class Elements {
 
   static bool is_across(ElementFactor const& x) { return x.i != 0 && x.i != 1 && x.j == 1; }
 
-  // An element of the modes that a rectangle does not have, and where it is in each array.
+  // An element of the modes that a rectangle does not have, parts of those that it has, and where it is in each array.
   class Place {
    public:
     Place(Modes const& modes, std::int64_t index) : modes_(modes) {
@@ -92,6 +114,8 @@ class Elements {
       }
     }
 
+    std::int64_t operator[](int mode) const { return index_[static_cast<std::size_t>(mode)]; }
+
     PerRole<std::int64_t> offset;
 
    private:
@@ -100,12 +124,37 @@ class Elements {
     std::vector<std::int64_t> index_;
   };
 
-  void multiply(Place const& place, std::int64_t i, std::int64_t count_i, std::int64_t j, std::int64_t count_j) const {
-    auto const at = [&](Role role) {
-      return static_cast<T*>(x_.data[role]) + place.offset[role] + i * i_.stride[role] + j * j_.stride[role];
-    };
+  void multiply(Place const& place) const {
+    auto const at = [&](Role role) { return static_cast<T*>(x_.data[role]) + place.offset[role]; };
+    auto const count_i = std::min(most_i_, i_.extent - place[part_i_] * most_i_);
+    auto const count_j = std::min(most_j_, j_.extent - place[part_i_ + 1] * most_j_);
     kernel_.elements(count_i, count_j, steps_, at(Role::a), a_, at(Role::b), b_, alpha_, at(Role::d),
                      j_.stride[Role::d]);
+  }
+
+  // Numbers of short lines, each as often as there are results of a line.
+  struct Repeated {
+    std::vector<T> numbers;
+    T const* of = nullptr;  // which
+    std::int64_t count = 0;
+  };
+
+  void multiply_short_lines(Place const& place, Repeated& repeated) const {
+    auto const at = [&](Role role) { return static_cast<T*>(x_.data[role]) + place.offset[role]; };
+    auto const lines = std::min(most_j_, j_.extent - place[part_i_ + 1] * most_j_);
+    auto const count = lines * i_.extent;
+    T const* const numbers = at(numbers_);
+    if (repeated.of != numbers || repeated.count != count) {
+      repeated.numbers.resize(static_cast<std::size_t>(count));
+      for (std::int64_t j = 0; j < lines; ++j) {
+        std::fill_n(repeated.numbers.begin() + j * i_.extent, i_.extent, numbers[j * j_.stride[numbers_]]);
+      }
+      repeated.of = numbers;
+      repeated.count = count;
+    }
+    T const* const others = at(numbers_ == Role::a ? Role::b : Role::a);
+    ElementFactor const line{1, 0, 0};
+    kernel_.elements(count, 1, 1, others, line, repeated.numbers.data(), line, alpha_, at(Role::d), 0);
   }
 
   LineKernel<T> const& kernel_;
@@ -115,9 +164,13 @@ class Elements {
   std::int64_t const steps_;  // of k
   Mode i_;
   Mode j_;
-  Modes rest_;
+  std::int64_t most_i_;  // in a rectangle
+  std::int64_t most_j_;
+  Modes rest_;  // and parts of i and of j
+  int part_i_;  // the place of the former, before the latter
   ElementFactor a_;
   ElementFactor b_;
+  Role numbers_;  // see numbers_of_short_lines
 };
 
 }  // namespace cute_py::cpu

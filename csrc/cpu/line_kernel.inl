@@ -355,9 +355,14 @@ template <class T, Access a_access, Access b_access>
 void multiply_all_elements(std::int64_t count_i, std::int64_t count_j, std::int64_t steps, T const* a,
                            ElementFactor const& of_a, T const* b, ElementFactor const& of_b, T alpha, T* d,
                            std::int64_t d_j) {
+  // Short lines of products are read and written as they lie in memory, one after the other. Of long ones memory brings
+  // several at a time sooner.
+  constexpr bool is_across = a_access == Access::across || b_access == Access::across;
+  constexpr std::int64_t kLongLine = 4096 / sizeof(T);
+  bool const together = is_across || steps > 1 || count_i >= kLongLine;
   constexpr int kWidth = kBlock<T>;
   std::int64_t j = 0;
-  for (; j + kWidth <= count_j; j += kWidth) {
+  for (; together && j + kWidth <= count_j; j += kWidth) {
     multiply_line_of_elements<T, a_access, b_access, kWidth>(count_i, steps, a + j * of_a.j, of_a, b + j * of_b.j, of_b,
                                                              alpha, d + j * d_j, d_j);
   }

@@ -22,6 +22,18 @@ struct LoopPlan {
   bool in_rectangles = false;  // see elements.hpp: those of the first two modes
 };
 
+// A short line of results times one number each, which the next one goes on with: if the numbers are repeated as often
+// as they are needed, both lines are one. Which factor has them; c if there is none.
+inline Role numbers_of_short_lines(Mode const& line, Mode const& next, std::int64_t k) {
+  constexpr std::int64_t kShort = 64;
+  if (k != 1 || line.extent > kShort) return Role::c;
+  auto const goes_on = [&](Role role) { return line.stride[role] == 1 && next.stride[role] == line.extent; };
+  if (!goes_on(Role::d)) return Role::c;
+  if (line.stride[Role::a] == 0 && next.stride[Role::a] != 0 && goes_on(Role::b)) return Role::a;
+  if (line.stride[Role::b] == 0 && next.stride[Role::b] != 0 && goes_on(Role::a)) return Role::b;
+  return Role::c;
+}
+
 // What it costs an element that a line goes along this mode: loads and stores, and what a line costs.
 inline double cost_of_line(Geometry const& g, Mode const& mode) {
   double cost = 40.0 / static_cast<double>(mode.extent);
@@ -55,6 +67,9 @@ inline void find_rectangle(Geometry const& g, std::int64_t block_k, Role larger,
   plan.in_rectangles = true;
   plan.in_lines = true;
   move(dense, 0);
+  for (int mode = 1; mode < plan.free.rank(); ++mode) {
+    if (numbers_of_short_lines(plan.free[0], plan.free[mode], plan.k) != Role::c) return move(mode, 1);
+  }
   constexpr std::int64_t kShort = 8;
   int next = 1;
   while (next < plan.free.rank() && plan.free[next].stride[larger] != 1) ++next;

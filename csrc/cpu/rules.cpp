@@ -235,9 +235,10 @@ double us_of_rectangles(Geometry const& g, Extents const& x, LoopPlan const& pla
     element += is_near ? 0 : j.stride[role] == 1 ? kAcrossUs : kRectangleApartUs;
   }
   constexpr double kLanes = 16;
-  auto const extent = static_cast<double>(i.extent);
+  bool const is_one_line = numbers_of_short_lines(i, j, plan.k) != Role::c;
+  auto const extent = static_cast<double>(i.extent * (is_one_line ? j.extent : 1));
   double const vector = kVectorUs * std::ceil(extent / kLanes) / extent;
-  double const rectangle = kRectangleUs / std::min(extent * static_cast<double>(j.extent), 8192.0);
+  double const rectangle = kRectangleUs / std::min(static_cast<double>(i.extent * j.extent), 8192.0);
   double const bytes = results * bytes_of(g.type[Role::d]);
   double const written = bytes / (bytes > kBytesInCache ? kBytesPerUs : kBytesPerUsNear);
   return results * (k * (element + vector) + rectangle) + written;

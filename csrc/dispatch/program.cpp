@@ -30,6 +30,7 @@ constexpr std::int64_t kOfMemory = 8;
 // On a host so many bytes, for a product that takes so long: its engine packs factors as it goes.
 constexpr std::int64_t kMostOnHost = std::int64_t{16} << 20;
 constexpr double kShortOnHostUs = 20;
+constexpr double kDoubtOnHost = 1.2;  // what copies by threads may take more than expected, where they are a choice
 
 Place place_of_one(DType type) { return {Source::one, kBytesOfOne * static_cast<int>(type)}; }
 
@@ -136,6 +137,7 @@ class Planner {
     Place const to{Source::workspace, reserved};
     Step step = copy_step(x == Role::a ? Purpose::pack_a : Purpose::pack_b, found->copy, places[x], to);
     if (step.entry == nullptr) return false;
+    if (is_on_host) step.estimate.us *= kDoubtOnHost;
     if (found->has_gaps) {
       step.clear_bytes = found->bytes;
       step.estimate.us += kClearUs;
