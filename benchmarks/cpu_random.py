@@ -213,7 +213,8 @@ def main() -> int:
             f"median {ratios[len(ratios) // 2]:.2f}, least {ratios[0]:.2f} ({worst['problem']})"
         )
     if options.json:
-        options.json.write_text(json.dumps({"threads": options.threads, "seed": options.seed, "rows": rows}, indent=1))
+        ran = {"kind": options.kind, "threads": options.threads, "seed": options.seed, "rows": rows}
+        options.json.write_text(json.dumps(ran, indent=1))
     return 0
 
 
