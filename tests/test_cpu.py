@@ -320,6 +320,12 @@ def test_rectangles_of_products(seed: int, isa: str, threads) -> None:
             assert (room == 7).all()
 
 
+def at_odd_address(array: np.ndarray) -> np.ndarray:
+    copy = np.empty(array.nbytes + 1, np.uint8)[1:].view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("isa", isas())
 @pytest.mark.parametrize(
@@ -337,8 +343,8 @@ def test_numbers_of_short_lines(
     x, y = (rng.standard_normal([extents[i] for i in x]).astype(dtype) for x in subscripts.split("->")[0].split(","))
     kernel = f"cpu_loops_{isa}_{dtype[0]}{dtype[-2:]}"
     for backwards in (False, True):
-        if backwards:  # of the numbers
-            x, y = (z[..., ::-1] if z.ndim < 4 else z for z in (x, y))
+        if backwards:  # the numbers, and both at odd addresses
+            x, y = (at_odd_address(z)[..., :: -1 if z.ndim < 4 else 1] for z in (x, y))
         for number in (1, 3):
             threads(number)
             out = np.full([extents[i] for i in subscripts[-4:]], np.nan, dtype)

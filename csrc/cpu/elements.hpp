@@ -135,7 +135,7 @@ class Elements {
   // Numbers of short lines, each as often as there are results of a line.
   struct Repeated {
     std::vector<T> numbers;
-    T const* of = nullptr;  // which
+    void const* of = nullptr;  // which
     std::int64_t count = 0;
   };
 
@@ -143,7 +143,8 @@ class Elements {
     auto const at = [&](Role role) { return static_cast<T*>(x_.data[role]) + place.offset[role]; };
     auto const lines = std::min(most_j_, j_.extent - place[part_i_ + 1] * most_j_);
     auto const count = lines * i_.extent;
-    T const* const numbers = at(numbers_);
+    typedef T LooseElement __attribute__((aligned(1), may_alias));
+    auto const* const numbers = reinterpret_cast<LooseElement const*>(at(numbers_));
     if (repeated.of != numbers || repeated.count != count) {
       repeated.numbers.resize(static_cast<std::size_t>(count));
       for (std::int64_t j = 0; j < lines; ++j) {
