@@ -121,7 +121,9 @@ typename VectorOf<T>::Type load_first(T const* data, std::int64_t count) {
 #elif defined(__SSE2__)
   auto const* const x = reinterpret_cast<float const*>(data);
   auto const one = [](float const* at) { return _mm_load_ss(at); };
-  auto const two = [](float const* at) { return _mm_castpd_ps(_mm_load_sd(reinterpret_cast<double const*>(at))); };
+  auto const two = [](float const* at) {
+    return _mm_castsi128_ps(_mm_loadl_epi64(reinterpret_cast<__m128i_u const*>(at)));
+  };
   auto const words = count * (sizeof(T) / 4);
   return reinterpret_cast<Vector>(words == 1   ? one(x)
                                   : words == 2 ? two(x)
