@@ -361,7 +361,7 @@ struct InBoxes<V, std::void_t<typename V::Config::BoxElement>> {
 };
 
 // Pairs along M and along N, and none; more tiles than CTAs, more steps than stages; parts, of a cluster and of some;
-// and a bias.
+// and a bias, also in parts.
 template <class V>
 bool multiplies_all_boxes(EmulatorOptions const& options) {
   using T = typename InBoxes<V>::type;
@@ -370,7 +370,7 @@ bool multiplies_all_boxes(EmulatorOptions const& options) {
          multiplies_boxes<V, T>(options, 1, 2, 2) && multiplies_boxes<V, T>(options, 15, 1, 3) &&
          multiplies_boxes<V, float>(options, 5, 1, long_k) && multiplies_boxes<V, T>(options, 1, 1, 3, 2) &&
          multiplies_boxes<V, float>(options, 1, 1, 5, 4) && multiplies_boxes<V, T>(options, 2, 1, 7, 2, 3) &&
-         multiplies_boxes<V, T, true>(options, 1, 5, 2);
+         multiplies_boxes<V, T, true>(options, 1, 5, 2) && multiplies_boxes<V, T, true>(options, 2, 1, 7, 2, 3);
 }
 
 template <class V>

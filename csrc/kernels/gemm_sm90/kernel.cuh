@@ -123,7 +123,7 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
   int const k_begin     = has_parts ? ((cluster << tiles.log2_parts) + rank) * tiles.part_tiles : 0;
   int const k_end       = min(k_begin + tiles.part_tiles, static_cast<int>(tiles.k.count));
   int const in_pair     = pair > 1 ? rank : 0;
-  int const first       = first_work + turn * work_step;
+  int const first       = first_work + (has_parts ? 0 : turn * work_step);  // where K is in parts, for all
   auto const first_tile = tiles(first, in_pair);  // found while barriers are waited for
   auto tile_of          = [&](int number) { return number == first ? first_tile : tiles(number, in_pair); };
   Pipe<Config::stages> pipe;
@@ -205,6 +205,13 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
             ++pipe;
           }
         }
+        if (pair > 1) {
+          CUTE_NO_UNROLL
+          for (int i = 0; i < Config::stages; ++i) {
+            Empty::wait(&shared.empty[pipe.stage], pipe.phase ^ 1);  // nobody says so any more to a CTA that is gone
+            ++pipe;
+          }
+        }
       };
       if (!tiles.is_flat) {
         copy_tiles(false_type{}, tiles.pair_n > 1, tiles.pair_m > 1);
@@ -244,26 +251,33 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
       Empty::arrive(&shared.empty[stage], reader, is_one && lane < pair);
     };
 
+    auto tile_of_d = [&](GemmTiles::Work const& work, int row) {
+      int const in_m = work.m.tile * blk_m + row;
+      int const in_n = work.n.tile * blk_n;
+      return TileOfD{tiles.extent_m * (work.m.outer[0] + work.m.outer[1] * static_cast<int>(tiles.m.outer[0].divisor)) + in_m,
+                     tiles.extent_n * (work.n.outer[0] + work.n.outer[1] * static_cast<int>(tiles.n.outer[0].divisor)) + in_n,
+                     tiles.extent_m - in_m, min(tiles.extent_n - in_n, blk_n)};
+    };
+    auto* const sums_of_part = reinterpret_cast<typename Config::TC*>(shared.a);  // where the stages were
+
     int boxes = 0;  // that were written
-    auto const alpha = epilogue.alpha;
     bool const along_n = epilogue.along_n;
     bool const finishes = Config::finishes && tiles.finishes;
     pipe += turn * (k_end - k_begin);
     CUTE_NO_UNROLL
-    for (int number = first; number < tiles.count; number += turns * work_step) {
+    for (int number = has_parts && turn > 0 ? tiles.count : first; number < tiles.count; number += turns * work_step) {
       auto const work = tile_of(number);
-      int const in_m = work.m.tile * blk_m;
-      int const in_n = work.n.tile * blk_n;
       auto product_of = [&] { return EpilogueOf<typename Config::TE>(epilogue, batch, work.product); };
-      auto tile_from = [&](int row) {
-        return TileOfD{
-            tiles.extent_m * (work.m.outer[0] + work.m.outer[1] * static_cast<int>(tiles.m.outer[0].divisor)) + in_m + row,
-            tiles.extent_n * (work.n.outer[0] + work.n.outer[1] * static_cast<int>(tiles.n.outer[0].divisor)) + in_n,
-            tiles.extent_m - in_m - row, min(tiles.extent_n - in_n, blk_n)};
-      };
+      auto tile_from = [&](int row) { return tile_of_d(work, row); };
       std::uint32_t bias[2] = {0, 0};  // asked for before it is needed
+      auto bring_bias = [&] {
+        if constexpr (Config::finishes) {
+          if (!finishes || !tiles.brings_bias) return;
+          bias_to_shared(epilogue, bias, reinterpret_cast<float*>(shared.places[group]), group);
+        }
+      };
       if (finishes && tiles.brings_bias) {
-        ask_for_bias(product_of(), tile_from(group_of_tile * 64), tiles.bias, bias);
+        ask_for_bias(epilogue, product_of, tiles.is_flat, tile_from(group_of_tile * 64), tiles.bias, bias);
       }
       if (Config::promotes || k_begin >= k_end) clear(tCrD);
       mma.accumulate_ = SM90::GMMA::ScaleOut::Zero;
@@ -306,6 +320,7 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
       if (turns > 1 && number + work_step < tiles.count) {
         NamedBarrier::arrive(Config::computing_threads, Config::groups + 2 - turn);
       }
+      bring_bias();
       if constexpr (!Config::promotes) {
         warpgroup_wait<0>();
         warpgroup_fence_operand(tCrC);
@@ -321,23 +336,25 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
           for (int i = 0; i < 3; ++i) outer[i] = outer_coordinate(tiles.d.mode[i], work.m, work.n, work.l);
         }
         constexpr int step_m = Config::groups_of_tile * 64;
-        if constexpr (Config::finishes) {
-          if (finishes) {
-            auto* const bias_of_tile = reinterpret_cast<float*>(shared.places[group]);
-            if (tiles.brings_bias) {
-              bring_bias(epilogue, bias, bias_of_tile, group);
+        auto const times = [&] {
+          if constexpr (Config::finishes) {
+            multiply_all(epilogue.alpha, tCrD);
+            if (finishes) {
+              using Sums = SumsOfThread<blk_n, step_m>;
+              auto const* const bias_of_tile = reinterpret_cast<float const*>(shared.places[group]);
+              finish_all<Sums>(epilogue, product_of, tCrD, tile_from(group_of_tile * 64), tiles.bias, bias_of_tile);
             }
-            using Sums = SumsOfThread<blk_n, step_m>;
-            finish_all<Sums>(product_of(), tCrD, tile_from(group_of_tile * 64), tiles.bias, bias_of_tile);
+            return IsDone{};
+          } else {
+            return epilogue.alpha;
           }
-        }
-        auto const times = finishes ? typename Config::TE(1) : alpha;
+        }();
         CUTE_UNROLL
         for (int i = 0; i < mma_m; ++i) {
-          int const at_m = in_m + group_of_tile * 64 + i * step_m;
+          int const at_m = work.m.tile * blk_m + group_of_tile * 64 + i * step_m;
           auto copy_box = [&](void const* from, int row, int column) {
             int const m = at_m + row;
-            int const n = in_n + column;
+            int const n = work.n.tile * blk_n + column;
             SM90_TMA_STORE_5D::copy(&map_d, from, along_n ? n : m, along_n ? m : n, outer[0], outer[1], outer[2]);
           };
           if (along_n) {
@@ -349,40 +366,46 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
         continue;
       }
 
-      auto const product = product_of();
       if (has_parts) {
         NamedBarrier::sync(Config::threads_of_tile, Config::groups);  // all stages have been read
-        auto* const of_part = reinterpret_cast<typename Config::TC*>(shared.a);
         int const thread = thread_for_now();
         int const row_stride = along_n ? Config::sums_line_n : 1;
         int const column_stride = along_n ? 1 : Config::sums_line_m;
         CUTE_UNROLL
-        for (int i = 0; i < size(tCrC); ++i) {
+        for (int i = 0; i < size(tCrC); i += 2) {
           int const row = (i / (blk_n / 2) * Config::groups_of_tile + group_of_tile) * 64 + wgmma_row(thread) + i / 2 % 2 * 8;
-          int const column = wgmma_column(thread) + i % (blk_n / 2) / 4 * 8 + i % 2;
-          of_part[row * row_stride + column * column_stride] = tCrD(i);
+          int const column = wgmma_column(thread) + i % (blk_n / 2) / 4 * 8;
+          auto* const to = sums_of_part + row * row_stride + column * column_stride;
+          if (along_n) {
+            *reinterpret_cast<Neighbours<typename Config::TC, 2>*>(to) = {tCrD(i), tCrD(i + 1)};
+          } else {
+            to[0] = tCrD(i);
+            to[column_stride] = tCrD(i + 1);
+          }
         }
         __threadfence_block();
         __syncwarp();
         Empty::arrive(&shared.summed, lane, lane < tiles.parts);
-        Empty::wait(&shared.summed, 0);  // the sums of all parts have become visible to the cluster
-        ClusterOfTile const own{others, tiles.log2_parts, rank, tiles.clusters, cluster, number};
-        auto tile = tile_from(0);
-        tile.rows = min(tile.rows, blk_m);
-        store_parts<Config>(product, of_part, tile, own,
-                            shared.places[0], shared.is_last, Config::groups);
-      } else {
-        store_sums<Config, Config::groups_of_tile * 64>(product, tCrD, tile_from(group_of_tile * 64), shared.out[group],
-                                                         shared.places[group], group);
+        break;  // there is a CTA for each tile
       }
+      store_sums<Config, Config::groups_of_tile * 64>(product_of(), tCrD, tile_from(group_of_tile * 64), shared.out[group],
+                                                       shared.places[group], group);
+    }
+    if (has_parts) {
+      auto tile = tile_of_d(first_tile, 0);
+      tile.rows = min(tile.rows, blk_m);
+      Empty::wait(&shared.summed, 0);  // the sums of all parts have become visible to the cluster
+      ClusterOfTile const own{others, tiles.log2_parts, rank, tiles.clusters, cluster, first};
+      store_parts<Config>(EpilogueOf<typename Config::TE>(epilogue, batch, first_tile.product), sums_of_part, tile, own,
+                          shared.places[0], shared.is_last, Config::groups + 3);
     }
     if (threadIdx.x % 128 == 0) {
       tma_store_wait<0>();  // the last boxes have left shared memory
     }
   }
 
-  if (pair > 1 || has_parts) {
-    cluster_meet();  // nobody reads or writes the memory of a CTA that is gone
+  if (has_parts) {
+    cluster_meet();  // nobody reads the memory of a CTA that is gone
   }
 }
 

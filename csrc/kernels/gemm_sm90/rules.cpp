@@ -47,26 +47,23 @@ std::int64_t in_tiles(Modes const& modes, int tile) {
   return model::tiles(modes[0].extent, tile) * (modes.size() / std::max<std::int64_t>(modes[0].extent, 1)) * tile;
 }
 
-// What a tile's results take on their way out, in microseconds. Where the copy engine writes them, the next tile is on
-// its way in meanwhile, but for what is done to them in registers.
-double us_to_store(Geometry const& g, double elements) {
+// What a tile's results take on their way out, in microseconds.
+struct Store {
+  double us;
+  bool beside;  // while the other warpgroup multiplies, if it has a tile of its own
+};
+
+Store store_of(Geometry const& g, Traits const& t, double elements) {
   constexpr double kPerUs = 4000;  // that threads write, of a multiprocessor
-  constexpr double kFinishedPerUs = 15e3;
+  constexpr double kFirst = 0.4;
+  constexpr double kFinishedPerUs = 4500;  // of a warpgroup; as measured with bias and gelu
+  constexpr double kFinishedByTwoPerUs = 7000;
   bool const along_n = g.n.rank() > 0 && g.n[0].stride[Role::d] == 1;
   bool const is_plain = model::is_plain(g);
-  if (finishes_in_boxes(g, along_n)) return is_plain ? 0 : elements / kFinishedPerUs;
-  return elements / (is_plain ? kPerUs : model::kFinishedPerUs);
-}
-
-// What the code for a whole epilogue takes that is in no cache yet, in microseconds: it is as long as a thread has
-// sums.
-double us_to_fetch_epilogue(Geometry const& g, Traits const& t) {
-  constexpr double kOfSum = 0.03;
-  constexpr int kThreads = 128;  // of a warpgroup, which a tile of up to 128 columns has
-  bool const along_n = g.n.rank() > 0 && g.n[0].stride[Role::d] == 1;
-  if (model::is_plain(g) || !finishes_in_boxes(g, along_n)) return 0;
-  int const groups = t.tile[1] > 128 ? 2 : 1;
-  return kOfSum * t.tile[0] * t.tile[1] / (kThreads * groups);
+  if (!finishes_in_boxes(g, along_n)) return {elements / (is_plain ? kPerUs : model::kFinishedPerUs), false};
+  if (is_plain) return {0, true};
+  bool const by_two = t.tile[1] > 128;  // warpgroups that share a tile
+  return {kFirst + elements / (by_two ? kFinishedByTwoPerUs : kFinishedPerUs), !by_two};
 }
 
 // Lines of 128 bytes of the second-level cache that a line of a box takes, relative to one: most take two if lines of
@@ -90,12 +87,16 @@ Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceIn
   auto const k_tiles = static_cast<double>(model::tiles(std::max<std::int64_t>(k, 1), t.tile[2]));
   double const elements = static_cast<double>(t.tile[0]) * t.tile[1];
   double const math = 2 * elements * t.tile[2] * k_tiles / (speed.tflops * 1e6 / model::kMultiprocessors * scale);
-  double const store = us_to_store(g, elements);
+  Store const store = store_of(g, t, elements);
   auto const count = static_cast<double>(model::tiles(m, t.tile[0]) * model::tiles(n, t.tile[1]) * x.l);
   // CTAs that share K are a cluster, of which fewer fit.
   auto const at_once = static_cast<double>(device.clusters_of(x.in_cluster) * x.in_cluster);
+  double const waves = model::ceil_div(count, at_once);
+  double const tile = math + speed.us_per_tile;
+  // Warpgroups with tiles of their own take turns at the tensor cores, and the last results are waited for.
   double const us =
-      speed.us_once + us_to_fetch_epilogue(g, t) + model::ceil_div(count, at_once) * (math + speed.us_per_tile + store);
+      speed.us_once + (store.beside && waves > 1 ? waves * std::max(tile, (tile + store.us) / 2) + store.us
+                                                 : waves * (tile + store.us));
 
   double const memory = model::memory_bytes(g, true) / model::memory_speed(device);
   double cache = 0;

@@ -25,7 +25,13 @@ struct TileOfD {
   int columns;
 };
 
-// alpha times a sum, as an element of D. Whole numbers need no arithmetic of floats if alpha is 1.
+// alpha times a sum, as an element of D. Whole numbers need no arithmetic of floats if alpha is 1; floats have been
+// multiplied, and give `IsDone` for it.
+struct IsDone {};
+template <class D, class Sum>
+CUTE_DEVICE D scaled(IsDone, Sum const& sum) {
+  return numeric::narrow<D>(sum, false);
+}
 template <class D, class T, class Sum>
 CUTE_DEVICE D scaled(T const& alpha, Sum const& sum) {
   if constexpr (cute::is_same_v<D, Sum> && std::is_integral_v<D>) {
@@ -131,19 +137,25 @@ CUTE_DEVICE void store_boxes(T const& alpha, Accumulators const& acc, unsigned c
   }
 }
 
-// Of the bias of a tile's rows, or of its columns, two numbers for each thread of a warpgroup, as they are in memory.
-template <class T>
-CUTE_DEVICE void ask_for_bias(EpilogueOf<T> const& product, TileOfD const& tile, BiasOf which, std::uint32_t (&bits)[2]) {
-  auto const& e = product.e;
+// Of the bias of a tile's rows, or of its columns, two numbers for each thread of a warpgroup, as they are in memory. If
+// `is_flat`, M and N have one mode each, and there are no batches.
+template <class T, class ProductOf>
+CUTE_DEVICE void ask_for_bias(Epilogue<T> const& e, ProductOf const& product_of, bool is_flat, TileOfD const& tile,
+                              BiasOf which, std::uint32_t (&bits)[2]) {
   bool const of_columns = which == BiasOf::columns;
+  auto const& along = of_columns ? e.n : e.m;
+  void const* data = e.data[kEpilogueBias];
+  std::int64_t first = (of_columns ? tile.first_n : tile.first_m) * along.stride[kEpilogueBias][0];
+  if (!is_flat) {
+    data = product_of().data[kEpilogueBias];
+    first = e.m.offset(tile.first_m, kEpilogueBias) + e.n.offset(tile.first_n, kEpilogueBias);
+  }
   int const thread = thread_for_now() % 128;
   CUTE_UNROLL
   for (int i = 0; i < 2; ++i) {
     int const x = thread + 128 * i;
     if (x >= (of_columns ? tile.columns : tile.rows)) continue;
-    auto const at = e.m.offset(tile.first_m + (of_columns ? 0 : x), kEpilogueBias) +
-                    e.n.offset(tile.first_n + (of_columns ? x : 0), kEpilogueBias);
-    void const* const data = product.data[kEpilogueBias];
+    auto const at = first + x * along.stride[kEpilogueBias][0];  // tiles lie along the first mode
     bits[i] = bytes_of(e.type[kEpilogueBias]) == 4 ? static_cast<std::uint32_t const*>(data)[at]
                                                    : static_cast<std::uint16_t const*>(data)[at];
   }
@@ -161,7 +173,7 @@ CUTE_DEVICE float number_of(DType type, std::uint32_t bits) {
 }
 
 // Brings the bias of a tile's rows, or of its columns, to shared memory, for a warpgroup.
-CUTE_DEVICE void bring_bias(Epilogue<float> const& e, std::uint32_t const (&bits)[2], float* bias_of_tile, int group) {
+CUTE_DEVICE void bias_to_shared(Epilogue<float> const& e, std::uint32_t const (&bits)[2], float* bias_of_tile, int group) {
   CUTE_UNROLL
   for (int i = 0; i < 2; ++i) {
     bias_of_tile[threadIdx.x % 128 + 128 * i] = number_of(e.type[kEpilogueBias], bits[i]);
@@ -178,87 +190,105 @@ struct SumsOfThread {
   CUTE_HOST_DEVICE static constexpr int column(int i) { return i % of_rows / 4 * 8 + i % 2; }
 };
 
-// The whole epilogue, of all sums of a warpgroup where they are. `tile` begins with the warpgroup's first row.
+// Multiplies all sums of a warpgroup by alpha, which is 1 most times.
+template <class Accumulators>
+CUTE_DEVICE void multiply_all(float alpha, Accumulators& acc) {
+  if (alpha == 1.0f) return;
+  CUTE_UNROLL
+  for (int i = 0; i < cute::size(acc); ++i) acc(i) = alpha * acc(i);
+}
+
+// Adds the elements of C, of a bias or of a residual to all sums of a warpgroup, where they are.
 template <class Sums, class Accumulators>
-CUTE_DEVICE void finish_all(EpilogueOf<float> const& product, Accumulators& acc, TileOfD const& tile, BiasOf bias,
-                            float const* bias_of_tile) {
+CUTE_DEVICE void add_array(EpilogueOf<float> const& product, Accumulators& acc, TileOfD const& tile, int array) {
   auto const& e = product.e;
   constexpr int count = decltype(cute::size(acc))::value;
-  auto const change_each = [&](auto const& function) {
+  if (tile.rows <= 0) return;
+  int const thread = thread_for_now();
+  int const first_row = wgmma_row(thread);
+  int const first_column = wgmma_column(thread);
+  float const times = array == kEpilogueC ? e.beta : 1.0f;
+  auto const stride_m = static_cast<int>(e.m.stride[array][0]);
+  auto const stride_n = static_cast<int>(e.n.stride[array][0]);
+  auto const first = e.m.offset(tile.first_m, array) + e.n.offset(tile.first_n, array) + first_row * stride_m + first_column * stride_n;
+  // In the place of an element that does not exist, the last one of its row or column is read: without a condition, several are
+  // on their way at a time.
+  int const last_row = tile.rows - 1 - first_row;
+  int const last_column = tile.columns - 1 - first_column;
+  numeric::with_type<kInRegisters>(e.type[array], [&](auto const& sample) {
+    using S = std::decay_t<decltype(sample)>;
+    S const* const from = static_cast<S const*>(product.data[array]) + first;
+    constexpr int together = 8;
     CUTE_UNROLL
-    for (int i = 0; i < count; ++i) acc(i) = function(acc(i));
-  };
-  // The same, of four at a time and of 16 columns, if there are any: for what takes so many registers that there were not
-  // enough, if the compiler worked at more.
-  auto const for_each_block = [&](auto const& visit) {
-    constexpr int of_block = 8;
-    CUTE_UNROLL
-    for (int first = 0; first < count; first += of_block) {
-      if (Sums::column(first) >= tile.columns) continue;
+    for (int block = 0; block < count; block += together) {
+      if (Sums::column(block) >= tile.columns) continue;
+      S some[together];
       CUTE_UNROLL
-      for (int i = first; i < first + of_block; i += 4) visit(i);
-    }
-  };
-
-  change_each([&](float x) { return e.alpha * x; });
-  CUTE_NO_UNROLL
-  for (int array = kEpilogueC; array <= kEpilogueResidual; ++array) {
-    if (array == kEpilogueD) continue;
-    if (array == kEpilogueResidual) {
-      numeric::with_short_activation(e.activation, change_each);
-      if (e.activation == Activation::gelu) {
-        for_each_block([&](int first) {
-          CUTE_UNROLL
-          for (int i = first; i < first + 4; ++i) acc(i) = numeric::fast_gelu(acc(i));
-        });
+      for (int i = 0; i < together; ++i) {
+        some[i] = from[cute::min(Sums::row(block + i), last_row) * stride_m +
+                       cute::min(Sums::column(block + i), last_column) * stride_n];
       }
-      if (e.scale != 1.0f) change_each([&](float x) { return e.scale * x; });
+      CUTE_UNROLL
+      for (int i = 0; i < together; ++i) {
+        acc(block + i) = numeric::axpby(1.0f, acc(block + i), times, numeric::convert<float>(some[i]));
+      }
     }
-    bool const exists = array == kEpilogueC ? e.reads_c : array == kEpilogueBias ? e.has_bias : e.has_residual;
-    if (!exists) continue;
+  });
+}
+
+// What follows alpha in the whole epilogue, of all sums of a warpgroup where they are. `tile` begins with the warpgroup's
+// first row. What most epilogues have lies together, because instructions that no cache has yet take longer than they
+// run.
+template <class Sums, class Accumulators, class ProductOf>
+CUTE_DEVICE void finish_all(Epilogue<float> const& e, ProductOf const& product_of, Accumulators& acc, TileOfD const& tile,
+                            BiasOf bias, float const* bias_of_tile) {
+  constexpr int count = decltype(cute::size(acc))::value;
+  bool const has_elements = bias == BiasOf::elements && e.has_bias;
+  bool adds = e.reads_c || has_elements;  // arrays that have an element for each sum
+  CUTE_NO_UNROLL
+  for (int after = 0; after < 2; ++after) {  // the activation
+    if (__builtin_expect(adds, 0)) {
+      auto const product = product_of();
+      CUTE_NO_UNROLL
+      for (int array = after ? kEpilogueResidual : kEpilogueC; array <= kEpilogueResidual; array += 2) {  // C, then a bias
+        if (array == kEpilogueC ? e.reads_c : array == kEpilogueResidual || has_elements) {
+          add_array<Sums>(product, acc, tile, array);
+        }
+      }
+    }
+    if (after) break;
+
     int const thread = thread_for_now();
-    int const first_row = wgmma_row(thread);
-    int const first_column = wgmma_column(thread);
-    if (array == kEpilogueBias && bias == BiasOf::columns) {
-      float const* const own = bias_of_tile + first_column;
+    if (bias == BiasOf::columns) {
+      float const* const own = bias_of_tile + wgmma_column(thread);
       CUTE_UNROLL
       for (int i = 0; i < count; ++i) acc(i) += own[Sums::column(i)];
-      continue;
-    }
-    if (array == kEpilogueBias && bias == BiasOf::rows) {
-      float const* const own = bias_of_tile + first_row;
+    } else if (bias == BiasOf::rows) {
+      float const* const own = bias_of_tile + wgmma_row(thread);
       CUTE_UNROLL
       for (int i = 0; i < count; ++i) acc(i) += own[Sums::row(i)];
-      continue;
     }
-    float const times = array == kEpilogueC ? e.beta : 1.0f;
-    auto const stride_m = static_cast<int>(e.m.stride[array][0]);
-    auto const stride_n = static_cast<int>(e.n.stride[array][0]);
-    auto const first = e.m.offset(tile.first_m, array) + e.n.offset(tile.first_n, array) + first_row * stride_m + first_column * stride_n;
-    if (tile.rows <= 0) continue;
-    // In the place of an element that does not exist, the last one of its row or column is read: without a condition, several are
-    // on their way at a time.
-    int const last_row = tile.rows - 1 - first_row;
-    int const last_column = tile.columns - 1 - first_column;
-    numeric::with_type<kInRegisters>(e.type[array], [&](auto const& sample) {
-      using S = std::decay_t<decltype(sample)>;
-      S const* const from = static_cast<S const*>(product.data[array]) + first;
-      constexpr int together = 8;
+    if (e.activation == Activation::gelu) {
+      // Of four at a time and of 16 columns, if there are any: it takes so many registers that there were not enough, if the
+      // compiler worked at more.
       CUTE_UNROLL
-      for (int block = 0; block < count; block += together) {
-        if (Sums::column(block) >= tile.columns) continue;
-        S some[together];
+      for (int first = 0; first < count; first += 8) {
+        if (Sums::column(first) >= tile.columns) continue;
         CUTE_UNROLL
-        for (int i = 0; i < together; ++i) {
-          some[i] = from[cute::min(Sums::row(block + i), last_row) * stride_m +
-                         cute::min(Sums::column(block + i), last_column) * stride_n];
-        }
-        CUTE_UNROLL
-        for (int i = 0; i < together; ++i) {
-          acc(block + i) = numeric::axpby(1.0f, acc(block + i), times, numeric::convert<float>(some[i]));
-        }
+        for (int i = first; i < first + 8; ++i) acc(i) = numeric::fast_gelu(acc(i));
       }
-    });
+    } else {
+      numeric::with_short_activation(e.activation, [&](auto const& function) {
+        CUTE_UNROLL
+        for (int i = 0; i < count; ++i) acc(i) = function(acc(i));
+      });
+    }
+    if (e.scale != 1.0f) {
+      CUTE_UNROLL
+      for (int i = 0; i < count; ++i) acc(i) = e.scale * acc(i);
+    }
+    adds = e.has_residual;
+    if (!adds) break;
   }
 }
 
@@ -394,6 +424,21 @@ struct ClusterOfTile {
   int tile;
 };
 
+// Has this CTA come last of those with its rank in the clusters that share a tile? Its threads have written their sums for
+// the others.
+template <int Threads>
+CUTE_DEVICE bool comes_last(ClusterOfTile const& own, std::int64_t number, int thread, bool& is_last, int barrier) {
+  NamedBarrier::sync(Threads, barrier);  // all threads have written their sums
+  if (thread == 0) {
+    auto const last = static_cast<unsigned>(own.clusters) - 1;
+    __threadfence();
+    is_last = atomicInc(own.others.arrived + number, last) == last;
+    __threadfence();
+  }
+  NamedBarrier::sync(Threads, barrier);  // whether this CTA is the last one becomes visible to all threads
+  return is_last;
+}
+
 // Adds the sums of the clusters that share a tile, in their order, in the last CTA to come of those with this rank: returns
 // whether this is the one. Each has `vectors` of them, which the same threads made.
 template <int Threads, class T, int Together>
@@ -405,16 +450,7 @@ CUTE_DEVICE bool add_clusters(ClusterOfTile const& own, Neighbours<T, Together>*
   auto* const of_all = static_cast<Vector*>(own.others.sums) + number * own.clusters * vectors;
   auto* const of_own = of_all + std::int64_t{own.cluster} * vectors;
   for (int i = thread; i < vectors; i += Threads) of_own[i] = sums[i];
-
-  NamedBarrier::sync(Threads, barrier);  // all threads have written their sums
-  if (thread == 0) {
-    auto const last = static_cast<unsigned>(own.clusters) - 1;
-    __threadfence();
-    is_last = atomicInc(own.others.arrived + number, last) == last;
-    __threadfence();
-  }
-  NamedBarrier::sync(Threads, barrier);  // whether this CTA is the last one becomes visible to all threads
-  if (!is_last) return false;
+  if (!comes_last<Threads>(own, number, thread, is_last, barrier)) return false;
 
   // As many vectors as there is room for, of 2, 4 or 8 clusters, some of which may not exist.
   int const log2 = own.clusters > 4 ? 3 : own.clusters > 2 ? 2 : 1;
@@ -443,13 +479,143 @@ CUTE_DEVICE bool add_clusters(ClusterOfTile const& own, Neighbours<T, Together>*
   return true;
 }
 
+// The same as store_parts(), below, where nothing but alpha happens to sums and D takes vectors: sums go from registers to D,
+// by loops that are short, because instructions that no cache has yet take longer than they run.
+template <class Config>
+struct PlainParts {
+  using TC = typename Config::TC;
+  using Vector = Neighbours<TC, 4>;
+  static constexpr int threads = Config::computing_threads;
+
+  EpilogueOf<typename Config::TE> const& product;
+  bool const along_n = product.e.along_n;
+  int thread;
+  int count;              // vectors
+  int pitch;              // of lines in shared memory
+  int lines_left;         // that exist
+  int length;             // of a line
+  std::int64_t first;     // element of D
+  std::int64_t next_line;
+
+  CUTE_DEVICE PlainParts(EpilogueOf<typename Config::TE> const& product, TileOfD const& tile, ClusterOfTile const& cluster)
+      : product(product), thread(thread_for_now()) {
+    auto const& e = product.e;
+    int const lines = (along_n ? Config::BlkM::value : Config::BlkN::value) >> cluster.log2_parts;
+    int const before = cluster.rank * lines;
+    count = lines * (along_n ? Config::BlkN::value : Config::BlkM::value) / 4;
+    pitch = along_n ? Config::sums_line_n : Config::sums_line_m;
+    lines_left = (along_n ? tile.rows : tile.columns) - before;
+    length = along_n ? tile.columns : tile.rows;
+    next_line = (along_n ? e.m : e.n).stride[kEpilogueD][0];  // tiles lie along the first mode
+    first = e.m.offset(tile.first_m, kEpilogueD) + e.n.offset(tile.first_n, kEpilogueD) + before * next_line;
+  }
+
+  CUTE_DEVICE int line_of(int vector) const {
+    return along_n ? vector / (Config::BlkN::value / 4) : vector / (Config::BlkM::value / 4);
+  }
+  CUTE_DEVICE int in_line(int vector) const {
+    return (along_n ? vector % (Config::BlkN::value / 4) : vector % (Config::BlkM::value / 4)) * 4;
+  }
+
+  // Calls leave(vector, sum) for each of this thread's vectors, of which `together` are read at a time: of each, `parts`.
+  // read(part, vector) is one.
+  template <int parts, int together, class Read, class Leave>
+  CUTE_DEVICE void add(Read const& read, Leave const& leave) const {
+    CUTE_NO_UNROLL
+    for (int next = thread; next < count; next += threads * together) {
+      Vector of[together][parts];
+      CUTE_UNROLL
+      for (int i = 0; i < together; ++i) {
+        int const vector = cute::min(next + i * threads, count - 1);
+        CUTE_UNROLL
+        for (int part = 0; part < parts; ++part) of[i][part] = read(part, vector);
+      }
+      CUTE_UNROLL
+      for (int i = 0; i < together; ++i) {
+        Vector sum = of[i][0];
+        CUTE_UNROLL
+        for (int part = 1; part < parts; ++part) {
+          CUTE_UNROLL
+          for (int x = 0; x < 4; ++x) sum.x[x] += of[i][part].x[x];
+        }
+        if (next + i * threads < count) leave(next + i * threads, sum);
+      }
+    }
+  }
+
+  // The sums of a cluster's parts, in shared memory.
+  template <class Leave>
+  CUTE_DEVICE void add_cluster(TC* sums, int log2_parts, Leave const& leave) const {
+    auto const add_parts = [&](auto parts, auto together) {
+      TC const* of_part[parts];
+      CUTE_UNROLL
+      for (int i = 0; i < parts; ++i) of_part[i] = static_cast<TC const*>(__cluster_map_shared_rank(sums, i));
+      add<parts, together>(
+          [&](int part, int vector) {
+            return *reinterpret_cast<Vector const*>(of_part[part] + line_of(vector) * pitch + in_line(vector));
+          },
+          leave);
+    };
+    static_assert(Config::max_cluster == 8);
+    if (log2_parts == 1) add_parts(cute::Int<2>{}, cute::Int<4>{});
+    if (log2_parts == 2) add_parts(cute::Int<4>{}, cute::Int<2>{});
+    if (log2_parts == 3) add_parts(cute::Int<8>{}, cute::Int<2>{});
+  }
+
+  // To D.
+  CUTE_DEVICE void write(int vector, Vector const& sum) const {
+    int const line = line_of(vector);
+    int const x = in_line(vector);
+    if (line >= lines_left || x >= length) return;
+    auto const at = first + line * next_line + x;
+    numeric::with_type<Config::plain_results>(product.e.type[kEpilogueD], [&](auto const& sample) {
+      using D = std::decay_t<decltype(sample)>;
+      Neighbours<D, 4> result;
+      CUTE_UNROLL
+      for (int i = 0; i < 4; ++i) result.x[i] = scaled<D>(product.e.alpha, sum.x[i]);
+      *reinterpret_cast<Neighbours<D, 4>*>(static_cast<D*>(product.data[kEpilogueD]) + at) = result;
+    });
+  }
+};
+
+template <class Config>
+CUTE_DEVICE void store_plain_parts(EpilogueOf<typename Config::TE> const& product, typename Config::TC* sums,
+                                   TileOfD const& tile, ClusterOfTile const& cluster, bool& is_last, int barrier) {
+  PlainParts<Config> const parts(product, tile, cluster);
+  using Vector = typename PlainParts<Config>::Vector;
+  int const lines = (parts.along_n ? Config::BlkM::value : Config::BlkN::value) >> cluster.log2_parts;
+  sums += cluster.rank * lines * parts.pitch;
+  std::int64_t const number = (std::int64_t{cluster.tile} << cluster.log2_parts) + cluster.rank;
+  auto* const of_all = static_cast<Vector*>(cluster.others.sums) + number * cluster.clusters * parts.count;
+  auto* const of_own = of_all + cluster.cluster * parts.count;
+  bool const is_alone = cluster.clusters == 1;
+  parts.add_cluster(sums, cluster.log2_parts, [&](int vector, Vector const& sum) {
+    if (is_alone) {
+      parts.write(vector, sum);
+    } else {
+      of_own[vector] = sum;
+    }
+  });
+  if (is_alone || !comes_last<Config::computing_threads>(cluster, number, parts.thread, is_last, barrier)) return;
+
+  constexpr int most = 8;  // clusters
+  constexpr auto nothing = static_cast<typename Config::TC>(-0.0);  // which no sum changes by
+  Vector const none{{nothing, nothing, nothing, nothing}};
+  parts.template add<most, 2>(
+      [&](int c, int vector) { return c < cluster.clusters ? of_all[c * parts.count + vector] : none; },
+      [&](int vector, Vector const& sum) { parts.write(vector, sum); });
+}
+
 // Writes a tile whose K was shared by the CTAs of a cluster. Each has left its sums in shared memory; this one adds those
 // of a part of the lines, in the order of the parts, and writes them.
 template <class Config>
 CUTE_DEVICE void store_parts(EpilogueOf<typename Config::TE> const& product, typename Config::TC* sums, TileOfD const& tile,
                              ClusterOfTile const& cluster, std::int64_t* places, bool& is_last, int barrier) {
-  constexpr int threads = Config::threads_of_tile;
-  int const thread = thread_for_now() % threads;
+  constexpr int threads = Config::computing_threads;
+  int const thread = thread_for_now();
+  if (product.e.is_plain && !product.e.reads_c && product.e.run > 1) {
+    return store_plain_parts<Config>(product, sums, tile, cluster, is_last, barrier);
+  }
   using Vector = Neighbours<typename Config::TC, 4>;
   constexpr int at_a_time = 8;  // vectors on their way
   static_assert(Config::max_cluster <= at_a_time);
