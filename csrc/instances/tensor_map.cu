@@ -64,7 +64,7 @@ TensorMap encode(TensorBox const& box, void* data) {
   CUtensorMap made;
   auto const error = function(&made, type_of(box), static_cast<cuuint32_t>(box.rank), data, extents, strides, boxes,
                               ones, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of(box.swizzle_bytes),
-                              CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+                              CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (error != CUDA_SUCCESS) {
     auto const broken = broken_rules(box, data);
     throw CudaError("the driver takes no such tensor map: error " + std::to_string(static_cast<int>(error)) +

@@ -36,7 +36,7 @@ Speed speed_of(Traits const& t) {
     if (is_small) return is_smallest ? Speed{160, 0, 0.3} : Speed{235, 0, 0.3};
     return is_square ? Speed{345, 0.2, 0.8} : Speed{400, 0.3, 1.6};
   }
-  if (is_small) return is_smallest ? Speed{390, 0, 0.3} : Speed{520, 0, 0.6};
+  if (is_small) return is_smallest ? Speed{390, 0, 0.3} : Speed{620, 0, 0.6};
   if (is_square) return {840, 0, 1.1};
   return t.tile[1] == 192 ? Speed{880, 0.5, 1.9} : Speed{880, 0, 2.4};
 }
@@ -55,9 +55,9 @@ struct Store {
 
 Store store_of(Geometry const& g, Traits const& t, double elements) {
   constexpr double kPerUs = 4000;  // that threads write, of a multiprocessor
-  constexpr double kFirst = 0.4;
-  constexpr double kFinishedPerUs = 4500;  // of a warpgroup; as measured with bias and gelu
-  constexpr double kFinishedByTwoPerUs = 7000;
+  constexpr double kFirst = 1;
+  constexpr double kFinishedPerUs = 5500;  // of a warpgroup; as measured with bias and gelu
+  constexpr double kFinishedByTwoPerUs = 8000;
   bool const along_n = g.n.rank() > 0 && g.n[0].stride[Role::d] == 1;
   bool const is_plain = model::is_plain(g);
   if (!finishes_in_boxes(g, along_n)) return {elements / (is_plain ? kPerUs : model::kFinishedPerUs), false};
@@ -69,7 +69,7 @@ Store store_of(Geometry const& g, Traits const& t, double elements) {
 // Lines of 128 bytes of the second-level cache that a line of a box takes, relative to one: most take two if lines of
 // the array do not begin with one.
 double lines_of_box(Geometry const& g, Role role, Modes const& mn, Major major) {
-  constexpr double kTwo = 2.2;
+  constexpr double kTwo = 1.9;
   constexpr std::int64_t kLine = 128;
   Modes const& across = major == Major::k ? mn : g.k;
   if (across.rank() == 0 || across[0].extent == 1) return 1;
