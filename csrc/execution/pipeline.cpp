@@ -76,7 +76,10 @@ void run_steps(Prepared const& prepared, Memory const& memory, Arguments const& 
   if (program.steps.size() > 1) base[static_cast<std::size_t>(dispatch::Source::one)] = memory.ones();
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     dispatch::Step const& step = program.steps[i];
-    run_step(step, *prepared.launches[i], memory, arguments_of(step, base, given), base, execution);
+    Execution of_step = execution;
+    of_step.beside_last = i > 0 && program.steps[i - 1].purpose == dispatch::Purpose::pack_a &&
+                          step.purpose == dispatch::Purpose::pack_b && step.clear_bytes == 0;
+    run_step(step, *prepared.launches[i], memory, arguments_of(step, base, given), base, of_step);
   }
 }
 

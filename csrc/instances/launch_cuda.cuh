@@ -70,6 +70,12 @@ class CudaLaunch final : public Launch {
         config.attrs = attributes;
         config.numAttrs = 2;
       }
+      if constexpr (kernels::kCopies<Config>) {
+        attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+        attributes[0].val.programmaticStreamSerializationAllowed = execution.beside_last;
+        config.attrs = attributes;
+        config.numAttrs = 1;
+      }
       failed = params.apply([&](auto const&... x) { return cudaLaunchKernelEx(&config, kernel, x...); });
     };
     if constexpr (kernels::kHasTensors<Params>) {

@@ -105,6 +105,7 @@ struct Execution {
   EmulatorOptions emulator;
   emulator::Tracer* tracer = nullptr;  // of what the emulator's kernels touch
   Interrupt* interrupt = nullptr;      // of a computation on the host; null: it cannot be interrupted
+  bool beside_last = false;            // a copy that may begin before the copy launched just before it has ended
 
   // Called now and then by what computes on the host. Throws Interrupted.
   void check_interrupt() const {

@@ -296,9 +296,7 @@ CUTE_DEVICE void move_tile(PermuteShape const& shape, typename Config::SharedSto
 }
 
 template <class Config>
-static __global__ __launch_bounds__(Config::threads, Config::ctas_per_multiprocessor)
-void permute(PermuteShape const shape, typename Config::Element const* from, typename Config::Element* to)
-{
+CUTE_DEVICE void copy_tile(PermuteShape const& shape, typename Config::Element const* from, typename Config::Element* to) {
   extern __shared__ __align__(16) unsigned char shared_memory[];
   auto& shared = *reinterpret_cast<typename Config::SharedStorage*>(shared_memory);
 
@@ -355,6 +353,15 @@ void permute(PermuteShape const shape, typename Config::Element const* from, typ
     }
   }
   with(shape.d, [&](auto word) { write_tile<Config, decltype(word)::value>(shape.d, shared, tile, to); });
+}
+
+template <class Config>
+static __global__ __launch_bounds__(Config::threads, Config::ctas_per_multiprocessor)
+void permute(PermuteShape const shape, typename Config::Element const* from, typename Config::Element* to)
+{
+  cudaTriggerProgrammaticLaunchCompletion();  // what may begin beside this copy begins
+  copy_tile<Config>(shape, from, to);
+  cudaGridDependencySynchronize();  // a copy that this one began beside has ended, so who waits for this waits for both
 }
 
 }  // namespace cute_py::kernels::cutlass_scheduled
