@@ -383,7 +383,7 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
             to[column_stride] = tCrD(i + 1);
           }
         }
-        __threadfence_block();
+        __threadfence_block();  // which is enough for those who read them here, in this CTA's shared memory
         __syncwarp();
         Empty::arrive(&shared.summed, lane, lane < tiles.parts);
         break;  // there is a CTA for each tile
@@ -394,7 +394,10 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
     if (has_parts) {
       auto tile = tile_of_d(first_tile, 0);
       tile.rows = min(tile.rows, blk_m);
-      Empty::wait(&shared.summed, 0);  // the sums of all parts have become visible to the cluster
+      if (turn == 0) {
+        Empty::wait(&shared.summed, 0);  // the sums of all parts have become visible to the cluster
+      }
+      NamedBarrier::sync(Config::computing_threads, Config::groups + 3);  // and to a warpgroup that made none
       ClusterOfTile const own{others, tiles.log2_parts, rank, tiles.clusters, cluster, first};
       store_parts<Config>(EpilogueOf<typename Config::TE>(epilogue, batch, first_tile.product), sums_of_part, tile, own,
                           shared.places[0], shared.is_last, Config::groups + 3);

@@ -36,8 +36,8 @@ Speed speed_of(Traits const& t) {
     if (is_small) return is_smallest ? Speed{160, 0, 0.3} : Speed{235, 0, 0.3};
     return is_square ? Speed{345, 0.2, 0.8} : Speed{400, 0.3, 1.6};
   }
-  if (is_small) return is_smallest ? Speed{390, 0, 0.3} : Speed{620, 0, 0.6};
-  if (is_square) return {840, 0, 1.1};
+  if (is_small) return is_smallest ? Speed{390, 0, 0.3} : Speed{700, 0, 0.65};
+  if (is_square) return {840, 0, 0.9};
   return t.tile[1] == 192 ? Speed{880, 0.5, 1.9} : Speed{880, 0, 2.4};
 }
 
@@ -54,15 +54,17 @@ struct Store {
 };
 
 Store store_of(Geometry const& g, Traits const& t, double elements) {
-  constexpr double kPerUs = 4000;  // that threads write, of a multiprocessor
+  constexpr double kPerUs = 2500;  // that the threads of a warpgroup write
   constexpr double kFirst = 1;
   constexpr double kFinishedPerUs = 5500;  // of a warpgroup; as measured with bias and gelu
   constexpr double kFinishedByTwoPerUs = 8000;
   bool const along_n = g.n.rank() > 0 && g.n[0].stride[Role::d] == 1;
   bool const is_plain = model::is_plain(g);
-  if (!finishes_in_boxes(g, along_n)) return {elements / (is_plain ? kPerUs : model::kFinishedPerUs), false};
-  if (is_plain) return {0, true};
   bool const by_two = t.tile[1] > 128;  // warpgroups that share a tile
+  if (!finishes_in_boxes(g, along_n)) {
+    return {elements / (!is_plain ? model::kFinishedPerUs : by_two ? 2 * kPerUs : kPerUs), !by_two};
+  }
+  if (is_plain) return {0, true};
   return {kFirst + elements / (by_two ? kFinishedByTwoPerUs : kFinishedPerUs), !by_two};
 }
 
@@ -92,7 +94,8 @@ Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceIn
   // CTAs that share K are a cluster, of which fewer fit.
   auto const at_once = static_cast<double>(device.clusters_of(x.in_cluster) * x.in_cluster);
   double const waves = model::ceil_div(count, at_once);
-  double const tile = math + speed.us_per_tile;
+  constexpr double kBeginUs = 0.35;  // a whole epilogue, before its tile's first step
+  double const tile = math + speed.us_per_tile + (model::is_plain(g) ? 0 : kBeginUs);
   // Warpgroups with tiles of their own take turns at the tensor cores, and the last results are waited for.
   double const us =
       speed.us_once + (store.beside && waves > 1 ? waves * std::max(tile, (tile + store.us) / 2) + store.us
@@ -109,8 +112,16 @@ Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceIn
     cache = (of_a + of_b) * bytes_of(g.type[Role::a]) * static_cast<double>(x.k) * static_cast<double>(x.l) /
             (model::memory_speed(device) * kCache * busy);
   }
-  Estimate estimate = model::larger(us, std::max(memory, cache), 0);
-  estimate.us += model::kLaunchUs;
+  double arrival = std::max(memory, cache);
+  if (x.parts > x.in_cluster) {
+    // All of K is on its way at a time: what several CTAs want is in no cache yet.
+    double const factors = static_cast<double>(x.m + x.n) * bytes_of(g.type[Role::a]) * static_cast<double>(x.k) *
+                           static_cast<double>(x.l) / (model::memory_speed(device) * kCache);
+    arrival = memory + std::max(cache - factors, 0.0);
+  }
+  Estimate estimate = model::larger(us, arrival, 0);
+  constexpr double kNotHidden = 0.04;  // of what takes less
+  estimate.us += model::kLaunchUs + kNotHidden * std::min(us, arrival);
   // Of two k-major factors results leave along n a little sooner; more than what counts as close.
   constexpr double kAlongM = 1.035;
   bool const is_along_m = g.m.rank() > 0 && g.m[0].stride[Role::d] == 1;
