@@ -71,7 +71,7 @@ Store store_of(Geometry const& g, Traits const& t, double elements) {
 // Lines of 128 bytes of the second-level cache that a line of a box takes, relative to one: most take two if lines of
 // the array do not begin with one.
 double lines_of_box(Geometry const& g, Role role, Modes const& mn, Major major) {
-  constexpr double kTwo = 1.9;
+  constexpr double kTwo = 1.8;
   constexpr std::int64_t kLine = 128;
   Modes const& across = major == Major::k ? mn : g.k;
   if (across.rank() == 0 || across[0].extent == 1) return 1;
@@ -112,12 +112,13 @@ Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceIn
     cache = (of_a + of_b) * bytes_of(g.type[Role::a]) * static_cast<double>(x.k) * static_cast<double>(x.l) /
             (model::memory_speed(device) * kCache * busy);
   }
-  double arrival = std::max(memory, cache);
-  if (x.parts > x.in_cluster) {
+  constexpr double kBeside = 0.15;  // of the two, that is not done at the same time
+  double arrival = std::max(memory, cache) + kBeside * std::min(memory, cache);
+  double const factors =
+      static_cast<double>(x.m + x.n) * bytes_of(g.type[Role::a]) * static_cast<double>(x.k) * static_cast<double>(x.l);
+  if (constexpr double kCacheBytes = 40e6; x.parts > 1 && factors > kCacheBytes) {
     // All of K is on its way at a time: what several CTAs want is in no cache yet.
-    double const factors = static_cast<double>(x.m + x.n) * bytes_of(g.type[Role::a]) * static_cast<double>(x.k) *
-                           static_cast<double>(x.l) / (model::memory_speed(device) * kCache);
-    arrival = memory + std::max(cache - factors, 0.0);
+    arrival = memory + std::max(cache - factors / (model::memory_speed(device) * kCache), 0.0);
   }
   Estimate estimate = model::larger(us, arrival, 0);
   constexpr double kNotHidden = 0.04;  // of what takes less
