@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -95,6 +96,43 @@ def test_a_batch_invariant_gemm(rng: np.random.Generator, target: str, dtype: st
     np.testing.assert_array_equal(
         cute_py.gemm(repeated[:1], B, **options), cute_py.gemm(repeated.copy(), B, **options)[:1]
     )
+
+
+@pytest.mark.parametrize("kernel", [f"cpu_{isa}_f32" for isa in ("baseline", "avx2", "avx512")])
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+def test_the_cpu_engine_rounds_to_16_bits_as_numpy_and_reads_them_exactly(kernel: str, dtype: Any) -> None:
+    if kernel not in cute_py.kernels() or not runs_here(cute_py.kernels()[kernel], "cpu"):
+        pytest.skip("this processor lacks the instructions")
+    one = np.ones((1, 1), np.float32)
+    halves = np.arange(2**16, dtype=np.uint16).view(dtype)
+    with np.errstate(all="ignore"):
+        exact = halves.astype(np.float32)
+        finite = exact[np.isfinite(exact)]
+        between = ((finite.astype(np.float64) + np.roll(np.sort(finite), 1)) / 2).astype(np.float32)
+        ends = np.array(
+            [0.0, -0.0, np.inf, -np.inf, 65504, 65519.996, 65520, 2.0**-25, 2.0**-25 * 1.0001, 3e38, 1e-45], np.float32
+        )
+        numbers = np.concatenate([exact, between, ends])
+        near = numbers.view(np.int32)
+        numbers = np.concatenate([numbers, (near + 1).view(np.float32), (near - 1).view(np.float32)])
+        numbers = numbers + np.float32(0)  # a sum begins with 0, so that -0 becomes 0
+        expected = numbers.astype(dtype)
+
+        # Rounded: a column, whose rows follow one another, and with a rest that fills no vector.
+        for count in (len(numbers), len(numbers) - 5):
+            rounded = np.empty((count, 1), dtype, order="F")
+            cute_py.gemm(numbers[:count, None], one, out=rounded, kernel=kernel)
+            is_nan = np.isnan(numbers[:count])
+            assert np.array_equal(rounded[~is_nan, 0].view(np.uint16), expected[:count][~is_nan].view(np.uint16))
+            assert np.isnan(rounded[is_nan, 0].astype(np.float32)).all()
+
+        # Read: rows side by side, and steps of K side by side, 72 of them.
+        read = cute_py.gemm(halves[:, None], one.astype(dtype), out=np.empty((2**16, 1), np.float32), kernel=kernel)
+        np.testing.assert_array_equal(read[:, 0], exact)
+        matrix = finite.astype(dtype)[: len(finite) // 72 * 72].reshape(-1, 72)
+        unit = np.eye(72, dtype=dtype)
+        read = cute_py.gemm(matrix, unit, out=np.empty(matrix.shape, np.float32), kernel=kernel)
+        np.testing.assert_array_equal(read, matrix.astype(np.float32))
 
 
 @pytest.mark.parametrize("kernel", [k for k in cute_py.kernels() if k.startswith("cpu_") and k.endswith("_f32")])

@@ -132,6 +132,37 @@ bool pack_own_type(Block const& block, std::int64_t first, std::int64_t width, b
   return true;
 }
 
+// The same of numbers of 16 bits, as floats: some steps of rows along k are widened before they are transposed.
+bool pack_halves(Block const& block, std::int64_t first, std::int64_t width, bool steps_follow,
+                 LineKernel<float> const& kernel, float* out) {
+  if (block.type != DType::f16 && block.type != DType::bf16) return false;
+  auto const* const data = static_cast<std::uint16_t const*>(block.data);
+  auto const* const rows = block.rows + first;
+  auto const count = std::min(width, block.row_count - first);
+  if (count == width && follow_one_another(rows, count)) {
+    for (std::int64_t p = 0; p < block.step_count; ++p) {
+      kernel.widen(block.type, width, data + rows[0] + block.steps[p], out + p * width);
+    }
+    return true;
+  }
+  if (!steps_follow || width < kernel.lanes / 2) return false;
+  constexpr std::int64_t kSteps = 64;
+  alignas(64) float buffer[kMostLanes][kSteps];
+  float const* starts[kMostLanes];
+  for (std::int64_t p = 0; p < block.step_count; p += kSteps) {
+    auto const steps = std::min(kSteps, block.step_count - p);
+    for (auto group = (width - 1) / kernel.lanes * kernel.lanes; group >= 0; group -= kernel.lanes) {
+      for (int lane = 0; lane < kernel.lanes; ++lane) {
+        auto const* const row = data + rows[std::min(group + lane, count - 1)] + block.steps[p];
+        kernel.widen(block.type, steps, row, buffer[lane]);
+        starts[lane] = buffer[lane];
+      }
+      kernel.transpose(starts, steps, out + p * width + group, width);
+    }
+  }
+  return true;
+}
+
 // Packs the rows of a block in panels (width,k,panel):(1,width,width*k), each with some room behind it.
 template <Compute compute>
 void pack(Block const& block, std::int64_t width, LineKernel<typename Arithmetic<compute>::Scalar> const& kernel,
@@ -143,6 +174,9 @@ void pack(Block const& block, std::int64_t width, LineKernel<typename Arithmetic
   for (std::int64_t first = 0; first < block.row_count; first += width) {
     Scalar* const out = packed + first * block.step_count;
     if (is_own_type && pack_own_type<Scalar>(block, first, width, steps_follow, kernel, out)) continue;
+    if constexpr (compute == Compute::f32) {
+      if (pack_halves(block, first, width, steps_follow, kernel, out)) continue;
+    }
     if (block.row_count - first < width) std::fill_n(out, width * block.step_count, Scalar(0));
     numeric::with_type<factor_types(compute)>(block.type, [&](auto const& sample) {
       using Stored = std::decay_t<decltype(sample)>;

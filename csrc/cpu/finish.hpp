@@ -83,7 +83,9 @@ class Finish {
       if (lines[role].stride == 1 && g_.type[role] == numeric::kDTypeOf<E>) {
         return static_cast<E const*>(x_.data[role]) + lines[role].offset;
       }
-      load_line<E>(x_.data[role], g_.type[role], lines[role], count, buffer);
+      if (!widen(role, lines[role], count, buffer)) {
+        load_line<E>(x_.data[role], g_.type[role], lines[role], count, buffer);
+      }
       return buffer;
     };
     scale(count, alpha_, sums, g_.reads_c ? line_of(Role::c) : nullptr, x);
@@ -126,6 +128,10 @@ class Finish {
         return;
       }
     }
+    if constexpr (std::is_same_v<E, float> && std::is_same_v<Scalar, float>) {
+      void* const to = element(x_.data[Role::d], g_.type[Role::d], line.offset);
+      if (!g_.saturate && line.stride == 1 && kernel_.narrow(g_.type[Role::d], count, x, to)) return;
+    }
     numeric::with_type<numeric::kWritableOnHost<E>>(g_.type[Role::d], [&](auto const& sample) {
       using Stored = std::decay_t<decltype(sample)>;
       auto* const to = static_cast<Stored*>(x_.data[Role::d]) + line.offset;
@@ -133,6 +139,16 @@ class Finish {
         numeric::store(to + i * line.stride, numeric::narrow<Stored>(x[i], g_.saturate));
       }
     });
+  }
+
+  // Reads a line of 16-bit numbers, if it is one.
+  bool widen(Role role, Line const& line, std::int64_t count, E* to) const {
+    if constexpr (std::is_same_v<E, float> && std::is_same_v<Scalar, float>) {
+      return line.stride == 1 &&
+             kernel_.widen(g_.type[role], count, element(x_.data[role], g_.type[role], line.offset), to);
+    } else {
+      return false;
+    }
   }
 
   bool activate_in_vectors(std::int64_t count, E* x) const {

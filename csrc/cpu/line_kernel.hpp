@@ -94,6 +94,11 @@ struct LineKernel {
 
   // d = alpha * acc + beta * c; beta == 0 does not read c.
   void (*scale)(std::int64_t count, T alpha, T const* acc, T beta, T const* c, T* d);
+
+  // Numbers of T as float16 or bfloat16, rounded to nearest, ties to even, and the other way, and true; false if the
+  // type is another. Null if T is not float.
+  bool (*narrow)(DType type, std::int64_t count, T const* from, void* to);
+  bool (*widen)(DType type, std::int64_t count, void const* from, T* to);
 };
 
 template <class T, Isa isa>

@@ -682,6 +682,96 @@ void line_scale(std::int64_t count, T alpha, T const* acc, T beta, T const* c, T
   }
 }
 
+// As many integers as a vector has floats.
+struct Integers {
+  typedef std::int32_t Words __attribute__((vector_size(kTile.vector_bytes), may_alias));
+  typedef std::uint16_t Halves __attribute__((vector_size(kTile.vector_bytes / 2), may_alias));
+  typedef std::uint16_t LooseHalves __attribute__((vector_size(kTile.vector_bytes / 2), aligned(1), may_alias));
+};
+
+// Numbers of 16 bits. What is no number becomes 0x7fff, as everywhere.
+template <DType type>
+CUTE_PY_INLINE typename Integers::Halves narrowed(typename VectorOf<float>::Type x) {
+  using Words = typename Integers::Words;
+  constexpr std::int32_t kInfinity = 0x7f800000;
+  Words const bits = reinterpret_cast<Words const&>(x);
+  Words const magnitude = bits & 0x7fffffff;
+  Words result;
+  if constexpr (type == DType::bf16) {
+    result = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+  } else {
+    constexpr std::int32_t kLeastNormal = 113 << 23;  // 2^-14
+    constexpr std::int32_t kPast = 143 << 23;         // 2^16
+    constexpr std::int32_t kHalf = 126 << 23;  // 0.5: an element's least difference is the last bit of what is next
+    Words const normal = (magnitude - (112 << 23) + 0xfff + (magnitude >> 13 & 1)) >> 13;
+    auto const shifted = reinterpret_cast<typename VectorOf<float>::Type const&>(magnitude) + 0.5f;
+    Words const denormal = reinterpret_cast<Words const&>(shifted) - kHalf;
+    result = magnitude < kLeastNormal ? denormal : magnitude < kPast ? normal : Words{} + 0x7c00;
+    result |= bits >> 16 & 0x8000;
+  }
+  result = magnitude > kInfinity ? Words{} + 0x7fff : result;
+  return __builtin_convertvector(result, typename Integers::Halves);
+}
+
+template <DType type>
+CUTE_PY_INLINE typename VectorOf<float>::Type widened(typename Integers::Halves x) {
+  using Vector = typename VectorOf<float>::Type;
+  using Words = typename Integers::Words;
+  Words const bits = __builtin_convertvector(x, Words);
+  if constexpr (type == DType::bf16) {
+    Words const result = bits << 16;
+    return reinterpret_cast<Vector const&>(result);
+  } else {
+    constexpr float kScale = 5192296858534827628530496329220096.0f;  // 2^112, between the exponents of both
+    Words const magnitude = bits & 0x7fff;
+    Words const shifted = magnitude << 13;
+    Vector const scaled = reinterpret_cast<Vector const&>(shifted) * kScale;
+    Words result = reinterpret_cast<Words const&>(scaled);
+    result |= magnitude < 0x7c00 ? Words{} : Words{} + 0x7f800000;
+    result |= (bits & 0x8000) << 16;
+    return reinterpret_cast<Vector const&>(result);
+  }
+}
+
+template <DType type>
+void narrow_line(std::int64_t count, float const* from, std::uint16_t* to) {
+  constexpr int kAtOnce = kLanes<float>;
+  std::int64_t i = 0;
+  for (; i + kAtOnce <= count; i += kAtOnce) {
+    *reinterpret_cast<typename Integers::LooseHalves*>(to + i) = narrowed<type>(loose(from + i));
+  }
+  if (i == count) return;
+  auto const rest = narrowed<type>(load_first(from + i, count - i));
+  __builtin_memcpy(to + i, &rest, (count - i) * sizeof(std::uint16_t));
+}
+
+template <DType type>
+void widen_line(std::int64_t count, std::uint16_t const* from, float* to) {
+  constexpr int kAtOnce = kLanes<float>;
+  std::int64_t i = 0;
+  for (; i + kAtOnce <= count; i += kAtOnce) {
+    loose(to + i) = widened<type>(*reinterpret_cast<typename Integers::LooseHalves const*>(from + i));
+  }
+  if (i == count) return;
+  typename Integers::Halves rest = {};
+  __builtin_memcpy(&rest, from + i, (count - i) * sizeof(std::uint16_t));
+  store_first(to + i, count - i, widened<type>(rest));
+}
+
+bool line_narrow(DType type, std::int64_t count, float const* from, void* to) {
+  auto* const halves = static_cast<std::uint16_t*>(to);
+  if (type == DType::f16) narrow_line<DType::f16>(count, from, halves);
+  if (type == DType::bf16) narrow_line<DType::bf16>(count, from, halves);
+  return type == DType::f16 || type == DType::bf16;
+}
+
+bool line_widen(DType type, std::int64_t count, void const* from, float* to) {
+  auto const* const halves = static_cast<std::uint16_t const*>(from);
+  if (type == DType::f16) widen_line<DType::f16>(count, halves, to);
+  if (type == DType::bf16) widen_line<DType::bf16>(count, halves, to);
+  return type == DType::f16 || type == DType::bf16;
+}
+
 }  // namespace
 
 template <>
@@ -701,7 +791,9 @@ LineKernel<float> line_kernel<float, kIsa>() {
           &line_gather<float>,
           &line_settle<float>,
           &line_activate<float>,
-          &line_scale<float>};
+          &line_scale<float>,
+          &line_narrow,
+          &line_widen};
 }
 
 template <>
@@ -721,7 +813,9 @@ LineKernel<double> line_kernel<double, kIsa>() {
           &line_gather<double>,
           &line_settle<double>,
           &line_activate<double>,
-          &line_scale<double>};
+          &line_scale<double>,
+          nullptr,
+          nullptr};
 }
 
 // Unsigned, so that sums wrap round instead of overflowing; the bits are those of int32.
@@ -741,6 +835,8 @@ LineKernel<std::uint32_t> line_kernel<std::uint32_t, kIsa>() {
           &line_add<std::uint32_t>,
           &line_gather<std::uint32_t>,
           &line_settle<std::uint32_t>,
+          nullptr,
+          nullptr,
           nullptr,
           nullptr};
 }
