@@ -546,34 +546,37 @@ class Multiplication {
         return;
       }
     }
-    for (std::int64_t jj = 0; jj < columns; ++jj) {
-      Accumulator const* sums;
-      Accumulator column[kMostRows];
-      if constexpr (kComplex) {
-        for (std::int64_t ii = 0; ii < rows; ++ii) {
-          auto const at = jj * micro_.mr + ii;
-          column[ii] = Accumulator(acc[at], acc[at + micro_.mr * micro_.nr]);
-        }
-        sums = column;
-      } else {
-        sums = reinterpret_cast<Accumulator const*>(acc + jj * micro_.mr);
+    // Runs of rows along the first mode of M.
+    for (std::int64_t ii = 0; ii < rows;) {
+      auto const left = g_.m.rank() == 0 ? rows : g_.m[0].extent - (first_row_ + i + ii) % g_.m[0].extent;
+      auto const count = std::min(rows - ii, left);
+      PerRole<Line> lines;
+      PerRole<std::int64_t> first;
+      for (Role const role : kFinishRoles) {
+        if (!g_.has(role)) continue;
+        first[role] = offset_of(g_.l, role, product_) + places_of(role).rows[i + ii];
+        lines[role].stride = g_.m.rank() == 0 ? 0 : g_.m[0].stride[role];
       }
-      // Runs of rows along the first mode of M.
-      for (std::int64_t ii = 0; ii < rows;) {
-        auto const left = g_.m.rank() == 0 ? rows : g_.m[0].extent - (first_row_ + i + ii) % g_.m[0].extent;
-        auto const count = std::min(rows - ii, left);
-        PerRole<Line> lines;
-        for (Role const role : {Role::c, Role::d, Role::bias, Role::residual}) {
-          if (!g_.has(role)) continue;
-          Places const& places = places_of(role);
-          lines[role] = {offset_of(g_.l, role, product_) + places.rows[i + ii] + places.columns[j + jj],
-                         g_.m.rank() == 0 ? 0 : g_.m[0].stride[role]};
+      for (std::int64_t jj = 0; jj < columns; ++jj) {
+        for (Role const role : kFinishRoles) {
+          if (g_.has(role)) lines[role].offset = first[role] + places_of(role).columns[j + jj];
         }
-        finish_(sums + ii, count, lines);
-        ii += count;
+        auto const at = jj * micro_.mr + ii;
+        if constexpr (kComplex) {
+          Accumulator column[kMostRows];
+          for (std::int64_t x = 0; x < count; ++x) {
+            column[x] = Accumulator(acc[at + x], acc[at + x + micro_.mr * micro_.nr]);
+          }
+          finish_(column, count, lines);
+        } else {
+          finish_(reinterpret_cast<Accumulator const*>(acc + at), count, lines);
+        }
       }
+      ii += count;
     }
   }
+
+  static constexpr Role kFinishRoles[] = {Role::c, Role::d, Role::bias, Role::residual};
 
   Places const& places_of(Role role) const {
     return role == Role::c      ? c_places_

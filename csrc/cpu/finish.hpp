@@ -48,6 +48,8 @@ class Finish {
     auto const own = numeric::kDTypeOf<Accumulator>;
     bool const one_type = g.type[Role::d] == own && (!g.reads_c || g.type[Role::c] == own);
     plain_ = std::is_same_v<E, Scalar> && one_type && g.is_plain();
+    in_one_pass_ = std::is_same_v<E, Scalar> && g.type[Role::d] == own && (!g.has_bias || g.type[Role::bias] == own) &&
+                   !g.reads_c && !g.has_residual && !g.scales && !g.saturate;
   }
 
   // Is D = alpha * sums + beta * C all that is done, in one type?
@@ -63,6 +65,14 @@ class Finish {
         kernel_.scale(count, alpha_, sums, g_.reads_c ? beta_ : E(0), c,
                       static_cast<E*>(x_.data[Role::d]) + lines[Role::d].offset);
         return;
+      }
+    }
+    if constexpr (std::is_same_v<E, Scalar>) {
+      Line const& of_bias = lines[Role::bias];
+      if (in_one_pass_ && lines[Role::d].stride == 1 && (!g_.has_bias || of_bias.stride == 0 || of_bias.stride == 1)) {
+        auto const* const bias = g_.has_bias ? static_cast<E const*>(x_.data[Role::bias]) + of_bias.offset : nullptr;
+        auto* const d = static_cast<E*>(x_.data[Role::d]) + lines[Role::d].offset;
+        if (kernel_.finish(count, alpha_, sums, bias, of_bias.stride == 1, g_.activation, d)) return;
       }
     }
     for (std::int64_t i = 0; i < count; i += kAtOnce) {
@@ -165,6 +175,7 @@ class Finish {
   E const alpha_;
   E const beta_;
   E const scale_;
+  bool in_one_pass_;  // with a bias and an activation at most, in one type
   bool plain_ = false;
 };
 

@@ -92,6 +92,11 @@ struct LineKernel {
   // 2e-7 and that of 1 - erf below 5e-7.
   bool (*activate)(Activation activation, std::int64_t count, T* x);
 
+  // d = activation(alpha * acc + bias), in one pass, and true; false if there is no such loop for T. A bias has an
+  // element for each, or one for all; null: none.
+  bool (*finish)(std::int64_t count, T alpha, T const* acc, T const* bias, bool bias_varies, Activation activation,
+                 T* d);
+
   // d = alpha * acc + beta * c; beta == 0 does not read c.
   void (*scale)(std::int64_t count, T alpha, T const* acc, T beta, T const* c, T* d);
 

@@ -667,6 +667,57 @@ bool line_activate(Activation activation, std::int64_t count, T* x) {
   return false;
 }
 
+template <class T, Activation activation>
+bool finish_line(std::int64_t count, T alpha, T const* acc, T const* bias, bool bias_varies, T* d) {
+  using Vector = typename VectorOf<T>::Type;
+  auto const finished = [&](Vector x, Vector of_bias) CUTE_PY_INLINE_LAMBDA {
+    x = alpha * x;
+    if (bias != nullptr) x = x + of_bias;
+    if constexpr (activation == Activation::none) {
+      return x;
+    } else {
+      return activated<T, activation>(x);
+    }
+  };
+  typedef T LooseElement __attribute__((aligned(1), may_alias));
+  Vector same = {};
+  if (bias != nullptr && !bias_varies) same = broadcast<T>(*reinterpret_cast<LooseElement const*>(bias));
+  bool const has_line = bias != nullptr && bias_varies;
+  std::int64_t i = 0;
+  for (; i + kLanes<T> <= count; i += kLanes<T>) {
+    Vector of_bias = same;
+    if (has_line) of_bias = loose(bias + i);
+    loose(d + i) = finished(loose(acc + i), of_bias);
+  }
+  if (i == count) return true;
+  Vector of_bias = same;
+  if (has_line) of_bias = load_first(bias + i, count - i);
+  store_first(d + i, count - i, finished(load_first(acc + i, count - i), of_bias));
+  return true;
+}
+
+template <class T>
+bool line_finish(std::int64_t count, T alpha, T const* acc, T const* bias, bool bias_varies, Activation activation,
+                 T* d) {
+  switch (activation) {
+    case Activation::none:
+      return finish_line<T, Activation::none>(count, alpha, acc, bias, bias_varies, d);
+    case Activation::relu:
+      return finish_line<T, Activation::relu>(count, alpha, acc, bias, bias_varies, d);
+    case Activation::sigmoid:
+      return finish_line<T, Activation::sigmoid>(count, alpha, acc, bias, bias_varies, d);
+    case Activation::silu:
+      return finish_line<T, Activation::silu>(count, alpha, acc, bias, bias_varies, d);
+    case Activation::gelu_tanh:
+      return finish_line<T, Activation::gelu_tanh>(count, alpha, acc, bias, bias_varies, d);
+    case Activation::gelu:
+      if constexpr (sizeof(T) == 4) {
+        return finish_line<T, Activation::gelu>(count, alpha, acc, bias, bias_varies, d);
+      }
+  }
+  return false;
+}
+
 template <class T>
 void line_scale(std::int64_t count, T alpha, T const* acc, T beta, T const* c, T* d) {
   typedef T LooseElement __attribute__((aligned(1), may_alias));
@@ -791,6 +842,7 @@ LineKernel<float> line_kernel<float, kIsa>() {
           &line_gather<float>,
           &line_settle<float>,
           &line_activate<float>,
+          &line_finish<float>,
           &line_scale<float>,
           &line_narrow,
           &line_widen};
@@ -813,6 +865,7 @@ LineKernel<double> line_kernel<double, kIsa>() {
           &line_gather<double>,
           &line_settle<double>,
           &line_activate<double>,
+          &line_finish<double>,
           &line_scale<double>,
           nullptr,
           nullptr};
@@ -835,6 +888,7 @@ LineKernel<std::uint32_t> line_kernel<std::uint32_t, kIsa>() {
           &line_add<std::uint32_t>,
           &line_gather<std::uint32_t>,
           &line_settle<std::uint32_t>,
+          nullptr,
           nullptr,
           nullptr,
           nullptr,
