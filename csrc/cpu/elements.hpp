@@ -148,7 +148,8 @@ class Elements {
     if (repeated.of != numbers || repeated.count != count) {
       repeated.numbers.resize(static_cast<std::size_t>(count));
       for (std::int64_t j = 0; j < lines; ++j) {
-        std::fill_n(repeated.numbers.begin() + j * i_.extent, i_.extent, numbers[j * j_.stride[numbers_]]);
+        T const number = numbers[j * j_.stride[numbers_]];  // a reference would have to be aligned
+        std::fill_n(repeated.numbers.begin() + j * i_.extent, i_.extent, number);
       }
       repeated.of = numbers;
       repeated.count = count;
