@@ -143,13 +143,12 @@ class Elements {
     auto const at = [&](Role role) { return static_cast<T*>(x_.data[role]) + place.offset[role]; };
     auto const lines = std::min(most_j_, j_.extent - place[part_i_ + 1] * most_j_);
     auto const count = lines * i_.extent;
-    typedef T LooseElement __attribute__((aligned(1), may_alias));
-    auto const* const numbers = reinterpret_cast<LooseElement const*>(at(numbers_));
+    T const* const numbers = at(numbers_);
     if (repeated.of != numbers || repeated.count != count) {
       repeated.numbers.resize(static_cast<std::size_t>(count));
       for (std::int64_t j = 0; j < lines; ++j) {
-        T const number = numbers[j * j_.stride[numbers_]];  // a reference would have to be aligned
-        std::fill_n(repeated.numbers.begin() + j * i_.extent, i_.extent, number);
+        std::fill_n(repeated.numbers.begin() + j * i_.extent, i_.extent,
+                    numeric::load(numbers + j * j_.stride[numbers_]));
       }
       repeated.of = numbers;
       repeated.count = count;
