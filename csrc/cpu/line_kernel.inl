@@ -679,9 +679,9 @@ bool finish_line(std::int64_t count, T alpha, T const* acc, T const* bias, bool 
       return activated<T, activation>(x);
     }
   };
-  typedef T LooseElement __attribute__((aligned(1), may_alias));
-  Vector same = {};
-  if (bias != nullptr && !bias_varies) same = broadcast<T>(*reinterpret_cast<LooseElement const*>(bias));
+  T number = 0;
+  if (bias != nullptr && !bias_varies) __builtin_memcpy(&number, bias, sizeof(T));
+  Vector const same = broadcast<T>(number);
   bool const has_line = bias != nullptr && bias_varies;
   std::int64_t i = 0;
   for (; i + kLanes<T> <= count; i += kLanes<T>) {

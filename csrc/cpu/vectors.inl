@@ -119,9 +119,12 @@ typename VectorOf<T>::Type load_first(T const* data, std::int64_t count) {
     return reinterpret_cast<Vector>(_mm256_maskload_pd(data, mask));
   }
 #elif defined(__SSE2__)
-  typedef float LooseFloat __attribute__((aligned(1), may_alias));
   auto const* const x = reinterpret_cast<float const*>(data);
-  auto const one = [](float const* at) { return _mm_set_ss(*reinterpret_cast<LooseFloat const*>(at)); };
+  auto const one = [](float const* at) {
+    float number;
+    __builtin_memcpy(&number, at, sizeof(number));
+    return _mm_set_ss(number);
+  };
   auto const two = [](float const* at) {
     return _mm_castsi128_ps(_mm_loadl_epi64(reinterpret_cast<__m128i_u const*>(at)));
   };
@@ -165,8 +168,8 @@ void store_first(T* data, std::int64_t count, typename VectorOf<T>::Type const& 
     rest = _mm_movehl_ps(rest, rest);
     to += 2;
   }
-  typedef float LooseFloat __attribute__((aligned(1), may_alias));
-  if (words & 1) *reinterpret_cast<LooseFloat*>(to) = _mm_cvtss_f32(rest);
+  float const number = _mm_cvtss_f32(rest);
+  if (words & 1) __builtin_memcpy(to, &number, sizeof(number));
 #else
   typedef T LooseElement __attribute__((aligned(1), may_alias));
   for (std::int64_t i = 0; i < count; ++i) reinterpret_cast<LooseElement*>(data)[i] = x[i];
