@@ -71,10 +71,12 @@ class CudaLaunch final : public Launch {
         config.numAttrs = 2;
       }
       if constexpr (kernels::kCopies<Config>) {
-        attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-        attributes[0].val.programmaticStreamSerializationAllowed = execution.beside_last;
-        config.attrs = attributes;
-        config.numAttrs = 1;
+        if (execution.beside_last && can_wait_for_the_last()) {
+          attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+          attributes[0].val.programmaticStreamSerializationAllowed = 1;
+          config.attrs = attributes;
+          config.numAttrs = 1;
+        }
       }
       failed = params.apply([&](auto const&... x) { return cudaLaunchKernelEx(&config, kernel, x...); });
     };
@@ -89,6 +91,21 @@ class CudaLaunch final : public Launch {
 
  private:
   static constexpr int kSharedBytes = sizeof(typename Config::SharedStorage);
+  static constexpr int kDevices = 64;
+
+  // If the code that the current device runs was compiled for compute capability 9.0 or later, whose instruction that is.
+  static bool can_wait_for_the_last() {
+    static std::atomic<signed char> known[kDevices];  // 0: not asked yet, 1: it can, -1: it cannot
+    int device = 0;
+    cudaGetDevice(&device);
+    auto& can = known[device % kDevices];
+    if (can.load() == 0) {
+      cudaFuncAttributes attributes{};
+      auto const error = cudaFuncGetAttributes(&attributes, kernel);
+      can = error == cudaSuccess && attributes.ptxVersion >= 90 ? 1 : -1;
+    }
+    return can.load() > 0;
+  }
 
   // Once for each device.
   static cudaError_t ask_for_shared_memory() {
@@ -96,7 +113,7 @@ class CudaLaunch final : public Launch {
       static std::atomic<unsigned long long> asked{0};  // one bit per device
       int device = 0;
       if (auto const error = cudaGetDevice(&device); error != cudaSuccess) return error;
-      auto const bit = 1ull << (device & 63);
+      auto const bit = 1ull << (device % kDevices);
       if ((asked.load() & bit) == 0) {
         auto const error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes);
         if (error != cudaSuccess) return error;
@@ -108,7 +125,6 @@ class CudaLaunch final : public Launch {
 
   // Of the current device.
   static int multiprocessors() {
-    constexpr int kDevices = 64;
     static std::atomic<int> known[kDevices];  // 0: not asked yet
     int device = 0;
     cudaGetDevice(&device);

@@ -355,13 +355,26 @@ CUTE_DEVICE void copy_tile(PermuteShape const& shape, typename Config::Element c
   with(shape.d, [&](auto word) { write_tile<Config, decltype(word)::value>(shape.d, shared, tile, to); });
 }
 
+// Kernels overlap from compute capability 9.0 on; code for older ones has no instruction for it.
+CUTE_DEVICE void let_the_next_begin() {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+  cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
+
+CUTE_DEVICE void wait_for_the_last() {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+  cudaGridDependencySynchronize();
+#endif
+}
+
 template <class Config>
 static __global__ __launch_bounds__(Config::threads, Config::ctas_per_multiprocessor)
 void permute(PermuteShape const shape, typename Config::Element const* from, typename Config::Element* to)
 {
-  cudaTriggerProgrammaticLaunchCompletion();  // what may begin beside this copy begins
+  let_the_next_begin();  // if it may begin beside this copy
   copy_tile<Config>(shape, from, to);
-  cudaGridDependencySynchronize();  // a copy that this one began beside has ended, so who waits for this waits for both
+  wait_for_the_last();  // if this copy began beside it; so who waits for this waits for both
 }
 
 }  // namespace cute_py::kernels::cutlass_scheduled
