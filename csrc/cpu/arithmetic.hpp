@@ -11,7 +11,7 @@ namespace cute_py::cpu {
 
 // Steps of k of a block, whose products are summed in one accumulator for each element: as many as let a panel of B
 // stay in a first-level cache.
-constexpr std::int64_t block_of_k(Compute compute) { return is_complex(compute) ? 192 : 384; }
+inline constexpr std::int64_t kBlockOfK = 384;
 
 // So many blocks make a group, whose sums are added in the type of the accumulator: they lose next to nothing. The sums
 // of groups are added in a wider sum.

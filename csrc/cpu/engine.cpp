@@ -1,8 +1,8 @@
 // D(m,n,l) = epilogue(alpha * sum_k A(m,k,l) * B(n,k,l) + beta * C(m,n,l)) on the host
 //
 // Tables of offsets say where the rows and columns of a block are, whatever modes they have. Packing turns them into
-// panels with unit strides and of the type that is computed in, and a register tile does the work. A complex product is
-// two real ones over 2 K: (re,-im) and (im,re) of A, each with (re,im) of B.
+// panels with unit strides and of the type that is computed in, and a register tile does the work. That of complex
+// numbers has real and imaginary parts in registers of their own.
 //
 // Requires:  any extents, any modes, any strides, every type that fits the compute type
 // Numerics:  blocks of K, each summed with k ascending in one accumulator per element; the sums of up to 16 blocks
@@ -109,19 +109,34 @@ typename Arithmetic<compute>::Scalar as_scalar(Stored const& x) {
   }
 }
 
-// A panel of the type that is computed in. Vectors of rows may reach into the next step, or behind the panel: what lies
-// there is written after them. Rows that do not exist are like the last that does.
+// How many whole panels from a row on have rows that follow one another, up to so many that a cache's lines are read
+// whole and a step's are not too many to be written.
 template <class T>
-bool pack_own_type(Block const& block, std::int64_t first, std::int64_t width, bool steps_follow,
-                   LineKernel<T> const& kernel, T* out) {
+std::int64_t panels_to_copy(Block const& block, std::int64_t first, std::int64_t width) {
+  constexpr std::int64_t kBytesAtOnce = 256;
+  auto const most = ceil_div(kBytesAtOnce, width * static_cast<std::int64_t>(sizeof(T)));
+  std::int64_t panels = 0;
+  for (; panels < most && first + width <= block.row_count; ++panels, first += width) {
+    auto const* const rows = block.rows + first;
+    if (!follow_one_another(rows, width) || (panels > 0 && rows[0] != rows[-1] + 1)) break;
+  }
+  return panels;
+}
+
+// Panels of the type that is computed in, and how many; 0: not of this kind. Vectors of rows along k may reach into the
+// next step, or behind the panel: what lies there is written after them. Rows that do not exist are like the last that
+// does.
+template <class T>
+std::int64_t pack_own_type(Block const& block, std::int64_t first, std::int64_t width, bool steps_follow,
+                           LineKernel<T> const& kernel, T* out) {
   auto const* const data = static_cast<T const*>(block.data);
   auto const* const rows = block.rows + first;
   auto const count = std::min(width, block.row_count - first);
-  if (count == width && follow_one_another(rows, count)) {
-    kernel.copy(width, block.step_count, data + rows[0], block.steps, out);
-    return true;
+  if (auto const panels = panels_to_copy<T>(block, first, width); panels > 0) {
+    kernel.copy(width, panels, block.step_count, data + rows[0], block.steps, out, width * block.step_count);
+    return panels;
   }
-  if (!steps_follow || width < kernel.lanes / 2) return false;
+  if (!steps_follow || width < kernel.lanes / 2) return 0;
   T const* starts[kMostLanes];
   for (auto group = (width - 1) / kernel.lanes * kernel.lanes; group >= 0; group -= kernel.lanes) {
     for (int lane = 0; lane < kernel.lanes; ++lane) {
@@ -129,23 +144,32 @@ bool pack_own_type(Block const& block, std::int64_t first, std::int64_t width, b
     }
     kernel.transpose(starts, block.step_count, out + group, width);
   }
-  return true;
+  return 1;
 }
 
 // The same of numbers of 16 bits, as floats: some steps of rows along k are widened before they are transposed.
-bool pack_halves(Block const& block, std::int64_t first, std::int64_t width, bool steps_follow,
-                 LineKernel<float> const& kernel, float* out) {
-  if (block.type != DType::f16 && block.type != DType::bf16) return false;
+std::int64_t pack_halves(Block const& block, std::int64_t first, std::int64_t width, bool steps_follow,
+                         LineKernel<float> const& kernel, float* out) {
+  if (block.type != DType::f16 && block.type != DType::bf16) return 0;
   auto const* const data = static_cast<std::uint16_t const*>(block.data);
   auto const* const rows = block.rows + first;
   auto const count = std::min(width, block.row_count - first);
-  if (count == width && follow_one_another(rows, count)) {
-    for (std::int64_t p = 0; p < block.step_count; ++p) {
-      kernel.widen(block.type, width, data + rows[0] + block.steps[p], out + p * width);
+  if (auto const panels = panels_to_copy<float>(block, first, width); panels > 0) {
+    constexpr std::int64_t kSteps = 16;
+    constexpr std::int64_t kMostRows = 128;
+    alignas(64) float buffer[kSteps * kMostRows];
+    std::int64_t places[kSteps];
+    for (std::int64_t p = 0; p < block.step_count; p += kSteps) {
+      auto const steps = std::min(kSteps, block.step_count - p);
+      for (std::int64_t i = 0; i < steps; ++i) {
+        places[i] = i * panels * width;
+        kernel.widen(block.type, panels * width, data + rows[0] + block.steps[p + i], buffer + places[i]);
+      }
+      kernel.copy(width, panels, steps, buffer, places, out + p * width, width * block.step_count);
     }
-    return true;
+    return panels;
   }
-  if (!steps_follow || width < kernel.lanes / 2) return false;
+  if (!steps_follow || width < kernel.lanes / 2) return 0;
   constexpr std::int64_t kSteps = 64;
   alignas(64) float buffer[kMostLanes][kSteps];
   float const* starts[kMostLanes];
@@ -160,7 +184,7 @@ bool pack_halves(Block const& block, std::int64_t first, std::int64_t width, boo
       kernel.transpose(starts, steps, out + p * width + group, width);
     }
   }
-  return true;
+  return 1;
 }
 
 // Packs the rows of a block in panels (width,k,panel):(1,width,width*k), each with some room behind it.
@@ -171,12 +195,15 @@ void pack(Block const& block, std::int64_t width, LineKernel<typename Arithmetic
   using Accumulator = typename Arithmetic<compute>::Accumulator;
   bool const steps_follow = follow_one_another(block.steps, block.step_count);
   bool const is_own_type = compute != Compute::tf32 && block.type == numeric::kDTypeOf<Accumulator>;
-  for (std::int64_t first = 0; first < block.row_count; first += width) {
+  std::int64_t panels = 1;
+  for (std::int64_t first = 0; first < block.row_count; first += panels * width) {
     Scalar* const out = packed + first * block.step_count;
-    if (is_own_type && pack_own_type<Scalar>(block, first, width, steps_follow, kernel, out)) continue;
+    panels = is_own_type ? pack_own_type<Scalar>(block, first, width, steps_follow, kernel, out) : 0;
     if constexpr (compute == Compute::f32) {
-      if (pack_halves(block, first, width, steps_follow, kernel, out)) continue;
+      if (panels == 0) panels = pack_halves(block, first, width, steps_follow, kernel, out);
     }
+    if (panels > 0) continue;
+    panels = 1;
     if (block.row_count - first < width) std::fill_n(out, width * block.step_count, Scalar(0));
     numeric::with_type<factor_types(compute)>(block.type, [&](auto const& sample) {
       using Stored = std::decay_t<decltype(sample)>;
@@ -187,8 +214,8 @@ void pack(Block const& block, std::int64_t width, LineKernel<typename Arithmetic
   }
 }
 
-// Complex numbers as they are in memory, a panel's rows side by side or along k, with steps of k one after the other.
-// Calls put(p, row) with the rows of step p side by side.
+// Complex numbers of the type that is computed in, a panel's rows side by side or along k, with steps of k one after
+// the other. Calls put(p, row) with the rows of step p side by side.
 template <class T, class Put>
 bool visit_rows(Block const& block, std::int64_t first, std::int64_t width, bool steps_follow,
                 LineKernel<double> const& pairs, Put const& put) {
@@ -196,7 +223,14 @@ bool visit_rows(Block const& block, std::int64_t first, std::int64_t width, bool
   auto const* const rows = block.rows + first;
   auto const count = std::min(width, block.row_count - first);
   if (follow_one_another(rows, count)) {
-    for (std::int64_t p = 0; p < block.step_count; ++p) put(p, data + 2 * (rows[0] + block.steps[p]));
+    constexpr std::int64_t kAhead = 8;
+    for (std::int64_t p = 0; p < block.step_count; ++p) {
+      if (p + kAhead < block.step_count) {
+        auto const* const ahead = reinterpret_cast<char const*>(data + 2 * (rows[0] + block.steps[p + kAhead]));
+        for (std::int64_t i = 0; i < count * 2 * std::int64_t{sizeof(T)}; i += 64) __builtin_prefetch(ahead + i);
+      }
+      put(p, data + 2 * (rows[0] + block.steps[p]));
+    }
     return true;
   }
   if constexpr (sizeof(T) == 4) {  // two of them are as many bytes as a double, which moves them
@@ -221,46 +255,68 @@ bool visit_rows(Block const& block, std::int64_t first, std::int64_t width, bool
   return false;
 }
 
-// The same for complex numbers: two steps of k for each, (re,im), or for a left operand (re,-im) in one buffer and
-// (im,re) in another.
+// Calls put(i, p, z) for every element of a panel, as the complex number that is computed in.
+template <Compute compute, class Put>
+void visit_complex(Block const& block, std::int64_t first, std::int64_t width, bool steps_follow, Put const& put) {
+  numeric::with_type<factor_types(compute)>(block.type, [&](auto const& sample) {
+    using Stored = std::decay_t<decltype(sample)>;
+    visit_panel<Stored>(block, first, width, steps_follow, [&](std::int64_t i, std::int64_t p, Stored const& x) {
+      put(i, p, numeric::convert<typename Arithmetic<compute>::Accumulator>(x));
+    });
+  });
+}
+
+// Rows of complex numbers in panels (width,2,k,panel):(1,width,2*width,2*width*k), the imaginary parts negated or not.
 template <Compute compute>
-void pack_complex(Block const& block, std::int64_t width, bool conjugate,
-                  LineKernel<typename Arithmetic<compute>::Scalar> const& line, LineKernel<double> const& pairs,
-                  typename Arithmetic<compute>::Scalar* packed, typename Arithmetic<compute>::Scalar* packed_swapped) {
+void pack_parts(Block const& block, std::int64_t width, bool negate,
+                LineKernel<typename Arithmetic<compute>::Scalar> const& line, LineKernel<double> const& pairs,
+                typename Arithmetic<compute>::Scalar* packed) {
   using Scalar = typename Arithmetic<compute>::Scalar;
   using Accumulator = typename Arithmetic<compute>::Accumulator;
   bool const steps_follow = follow_one_another(block.steps, block.step_count);
-  bool const is_left = packed_swapped != nullptr;
   for (std::int64_t first = 0; first < block.row_count; first += width) {
-    auto const place = 2 * first * block.step_count;
-    if (block.row_count - first < width) {
-      std::fill_n(packed + place, 2 * width * block.step_count, Scalar(0));
-      if (is_left) std::fill_n(packed_swapped + place, 2 * width * block.step_count, Scalar(0));
-    }
+    auto* const out = packed + 2 * first * block.step_count;
     auto const count = std::min(width, block.row_count - first);
+    if (count < width) std::fill_n(out, 2 * width * block.step_count, Scalar(0));
     auto const split = [&](std::int64_t p, Scalar const* row) {
-      auto* const to = packed + place + 2 * p * width;
-      line.split(count, row, conjugate != is_left, to, to + width);
-      if (!is_left) return;
-      auto* const swapped = packed_swapped + place + 2 * p * width;
-      line.split(count, row, conjugate, swapped + width, swapped);
+      auto* const to = out + 2 * p * width;
+      line.split(count, row, negate, to, to + width);
     };
     bool const is_own_type = block.type == numeric::kDTypeOf<Accumulator>;
     if (is_own_type && visit_rows<Scalar>(block, first, width, steps_follow, pairs, split)) continue;
-    numeric::with_type<factor_types(compute)>(block.type, [&](auto const& sample) {
-      using Stored = std::decay_t<decltype(sample)>;
-      visit_panel<Stored>(block, first, width, steps_follow, [&](std::int64_t i, std::int64_t p, Stored const& x) {
-        auto const z = numeric::convert<Accumulator>(x);
-        auto const im = conjugate ? -z.imag() : z.imag();
-        auto const at = place + 2 * p * width + i;
-        packed[at] = z.real();
-        packed[at + width] = is_left ? -im : im;
-        if (is_left) {
-          packed_swapped[at] = im;
-          packed_swapped[at + width] = z.real();
-        }
-      });
-    });
+    visit_complex<compute>(block, first, width, steps_follow,
+                           [&](std::int64_t i, std::int64_t p, Accumulator const& z) {
+                             out[2 * p * width + i] = z.real();
+                             out[(2 * p + 1) * width + i] = negate ? -z.imag() : z.imag();
+                           });
+  }
+}
+
+// Columns of complex numbers in panels (2,width,k,panel):(1,2,2*width,2*width*k).
+template <Compute compute>
+void pack_numbers(Block const& block, std::int64_t width, LineKernel<double> const& pairs,
+                  typename Arithmetic<compute>::Scalar* packed) {
+  using Scalar = typename Arithmetic<compute>::Scalar;
+  using Accumulator = typename Arithmetic<compute>::Accumulator;
+  bool const steps_follow = follow_one_another(block.steps, block.step_count);
+  bool const is_own_type = block.type == numeric::kDTypeOf<Accumulator>;
+  std::int64_t panels = 1;
+  for (std::int64_t first = 0; first < block.row_count; first += panels * width) {
+    auto* const out = packed + 2 * first * block.step_count;
+    panels = 0;
+    if constexpr (sizeof(Accumulator) == sizeof(double)) {
+      if (is_own_type) {
+        panels = pack_own_type<double>(block, first, width, steps_follow, pairs, reinterpret_cast<double*>(out));
+      }
+    }
+    if (panels > 0) continue;
+    panels = 1;
+    if (block.row_count - first < width) std::fill_n(out, 2 * width * block.step_count, Scalar(0));
+    visit_complex<compute>(block, first, width, steps_follow,
+                           [&](std::int64_t i, std::int64_t p, Accumulator const& z) {
+                             out[2 * (p * width + i)] = z.real();
+                             out[2 * (p * width + i) + 1] = z.imag();
+                           });
   }
 }
 
@@ -302,21 +358,22 @@ class Multiplication {
         pairs_(pairs),
         g_(g),
         x_(x),
+        nr_(kComplex ? micro.nr_complex : micro.nr),
         k_(g.k.size()),
-        block_k_(std::clamp<std::int64_t>(k_, 1, block_of_k(compute))),
+        block_k_(std::clamp<std::int64_t>(k_, 1, kBlockOfK)),
         blocks_(ceil_div(k_, block_k_)),
         stores_plainly_(is_plain(g, micro)),
         // Sums of a group of blocks are kept where the result will be, unless C is there.
-        keeps_in_d_(stores_plainly_ && !(g.reads_c && g.c_is_d) && follows(g, Role::d)),
-        writes_at_once_(keeps_in_d_ && !g.reads_c && g.n.rank() <= 1 && k_ <= kFewSteps),
+        keeps_in_d_((stores_plainly_ || (kComplex && joins_plainly())) && !(g.reads_c && g.c_is_d) &&
+                    follows(g, Role::d)),
+        writes_at_once_(stores_plainly_ && keeps_in_d_ && !g.reads_c && g.n.rank() <= 1 && k_ <= kFewSteps),
         block_m_(std::min(round_up(rows, micro.mr), kBytesOfA / bytes_of_step() / micro.mr * micro.mr)),
-        block_n_(std::min(round_up(columns, micro.nr), kBytesOfB / bytes_of_step() / micro.nr * micro.nr)),
+        block_n_(std::min(round_up(columns, nr_), kBytesOfB / bytes_of_step() / nr_ * nr_)),
         sum_m_(rows_of_sums(rows)),
         memory_(bytes_of_workspace()),
         packed_a_(memory_.take<Scalar>(size_of_a())),
-        packed_a_swapped_(memory_.take<Scalar>(kComplex ? size_of_a() : 0)),
         packed_b_(memory_.take<Scalar>(size_of_b())),
-        tile_(memory_.take<Scalar>(kParts * micro.mr * micro.nr)),
+        tile_(memory_.take<Scalar>(size_of_tile())),
         group_(memory_.take<Scalar>(size_of_group())),
         sums_(memory_.take<Sum>(size_of_sums())),
         lost_(memory_.take<Sum>(BlockSums<Scalar>::kKeepsLost ? size_of_sums() : 0)),
@@ -351,6 +408,9 @@ class Multiplication {
     return !kComplex && one_type && micro.store != nullptr && g.is_plain();
   }
 
+  // The same of complex numbers.
+  bool joins_plainly() const { return g_.is_plain() && g_.type[Role::d] == numeric::kDTypeOf<Accumulator>; }
+
   // Do rows follow one another, wherever a tile begins?
   static bool follows(Geometry const& g, Role role) {
     return g.m.rank() == 0 || (g.m.rank() == 1 && g.m[0].stride[role] == 1);
@@ -365,17 +425,18 @@ class Multiplication {
 
   std::int64_t size_of_a() const { return block_m_ * block_k_ * kParts + kMostLanes; }
   std::int64_t size_of_b() const { return block_n_ * block_k_ * kParts + kMostLanes; }
+  std::int64_t size_of_tile() const { return kParts * micro_.mr * nr_; }
   std::int64_t size_of_group() const { return blocks_ <= 1 || keeps_in_d_ ? 0 : sum_m_ * block_n_ * kParts; }
   std::int64_t size_of_sums() const { return blocks_ <= kBlocksOfGroup ? 0 : sum_m_ * block_n_ * kParts; }
 
   std::size_t bytes_of_workspace() const {
     auto const scalars = [](std::int64_t count) { return Workspace::bytes_of<Scalar>(count); };
-    return (kComplex ? 2 : 1) * scalars(size_of_a()) + scalars(size_of_b()) + scalars(kParts * micro_.mr * micro_.nr) +
-           scalars(size_of_group()) + 2 * Workspace::bytes_of<Sum>(size_of_sums());
+    return scalars(size_of_a()) + scalars(size_of_b()) + scalars(size_of_tile()) + scalars(size_of_group()) +
+           2 * Workspace::bytes_of<Sum>(size_of_sums());
   }
 
   // Of the packed elements of a row or a column in a block of K.
-  static constexpr std::int64_t bytes_of_step() { return block_of_k(compute) * kParts * sizeof(Scalar); }
+  static constexpr std::int64_t bytes_of_step() { return kBlockOfK * kParts * sizeof(Scalar); }
 
   // Rows and columns that share their sums: all of K, then the epilogue.
   void multiply_blocks(Range const& m, Range const& n) {
@@ -386,7 +447,7 @@ class Multiplication {
     residual_places_.fill(g_, Role::residual, m.first, m.count, n.first, n.count);
 
     if (k_ == 0) {
-      std::fill_n(tile_, kParts * micro_.mr * micro_.nr, Scalar(0));
+      std::fill_n(tile_, size_of_tile(), Scalar(0));
       for_each_tile(m.count, n.count, [&](std::int64_t i, std::int64_t j) { finish(tile_, i, j, m.count, n.count); });
       return;
     }
@@ -397,9 +458,9 @@ class Multiplication {
       fill_offsets(g_.n, Role::b, n.first, n.count, b_rows_.data());
       Block const block_b{b_, g_.type[Role::b], b_rows_.data(), n.count, b_steps_.data(), kk};
       if constexpr (kComplex) {
-        pack_complex<compute>(block_b, micro_.nr, g_.conj_b, line_, pairs_, packed_b_, nullptr);
+        pack_numbers<compute>(block_b, nr_, pairs_, packed_b_);
       } else {
-        pack<compute>(block_b, micro_.nr, line_, packed_b_);
+        pack<compute>(block_b, nr_, line_, packed_b_);
       }
       for (std::int64_t ib = 0; ib < m.count; ib += block_m_) {
         auto const rows = std::min(block_m_, m.count - ib);
@@ -411,7 +472,7 @@ class Multiplication {
         fill_offsets(g_.m, Role::a, m.first + ib, rows, a_rows_.data());
         Block const block_a{a_, g_.type[Role::a], a_rows_.data(), rows, a_steps_.data(), kk};
         if constexpr (kComplex) {
-          pack_complex<compute>(block_a, micro_.mr, g_.conj_a, line_, pairs_, packed_a_, packed_a_swapped_);
+          pack_parts<compute>(block_a, micro_.mr, g_.conj_a != g_.conj_b, line_, pairs_, packed_a_);
         } else {
           pack<compute>(block_a, micro_.mr, line_, packed_a_);
         }
@@ -419,6 +480,7 @@ class Multiplication {
         for_each_tile(rows, n.count, [&](std::int64_t i, std::int64_t j) {
           if (keeps_in_d_ && i + micro_.mr < rows) prefetch(ib + i + micro_.mr, j, m.count, n.count);
           if (writes_at_once_) return multiply_and_write(kk, i, j, ib + i, m.count, n.count);
+          if (is_whole_in_d(block, i, j, rows, n.count)) return multiply_into_d(block, kk, i, j, ib + i);
           multiply_tile(kk, i, j);
           if (add_blocks(block, ib + i, j, m.count, n.count)) finish(tile_, ib + i, j, m.count, n.count);
         });
@@ -428,29 +490,55 @@ class Multiplication {
 
   template <class Work>
   void for_each_tile(std::int64_t rows, std::int64_t columns, Work const& work) {
-    for (std::int64_t j = 0; j < columns; j += micro_.nr) {
+    for (std::int64_t j = 0; j < columns; j += nr_) {
       for (std::int64_t i = 0; i < rows; i += micro_.mr) work(i, j);
     }
   }
 
   // The products of a block of K, summed, in tile_.
   void multiply_tile(std::int64_t kk, std::int64_t i, std::int64_t j) {
-    auto const steps = kParts * kk;
-    micro_.multiply(steps, packed_a_ + i * steps, packed_b_ + j * steps, tile_);
+    auto const* const a = packed_a_ + kParts * i * kk;
+    auto const* const b = packed_b_ + kParts * j * kk;
     if constexpr (kComplex) {
-      micro_.multiply(steps, packed_a_swapped_ + i * steps, packed_b_ + j * steps, tile_ + micro_.mr * micro_.nr);
+      micro_.multiply_complex(kk, a, b, tile_);
+      if (g_.conj_b) {  // a conj(b) = conj(conj(a) b)
+        auto* const im = tile_ + micro_.mr * nr_;
+        for (std::int64_t x = 0; x < micro_.mr * nr_; ++x) im[x] = -im[x];
+      }
+    } else {
+      micro_.multiply(kk, a, b, tile_);
     }
   }
 
-  // The same, and the tile's rows from `row` on are done.
+  // Is the tile at (i,j) whole, and are its sums where the result will be, all the time?
+  bool is_whole_in_d(std::int64_t block, std::int64_t i, std::int64_t j, std::int64_t rows,
+                     std::int64_t columns) const {
+    if (kComplex && (g_.conj_b || (block + 1 == blocks_ && finish_.alpha() != Accumulator(1)))) return false;
+    return keeps_in_d_ && !g_.reads_c && blocks_ <= kBlocksOfGroup && i + micro_.mr <= rows && j + nr_ <= columns;
+  }
+
+  // The products of a block of K, summed and added to those of the blocks before, of such a tile.
+  void multiply_into_d(std::int64_t block, std::int64_t kk, std::int64_t i, std::int64_t j, std::int64_t row) const {
+    auto const* const a = packed_a_ + kParts * i * kk;
+    auto const* const b = packed_b_ + kParts * j * kk;
+    auto* const d = static_cast<Scalar*>(d_) + kParts * d_places_.rows[row];
+    auto const* const columns = &d_places_.columns[j];
+    if constexpr (kComplex) {
+      micro_.multiply_complex_into(kk, a, b, block == 0, d, columns);
+    } else {
+      micro_.multiply_into(kk, a, b, block == 0, block + 1 == blocks_ ? finish_.alpha() : Scalar(1), d, columns);
+    }
+  }
+
+  // multiply_tile() of a tile whose rows from `row` on are done.
   void multiply_and_write(std::int64_t kk, std::int64_t i, std::int64_t j, std::int64_t row, std::int64_t rows_left,
                           std::int64_t columns_left) const {
     if constexpr (!kComplex && !std::is_same_v<Scalar, std::uint32_t>) {
       auto const rows = std::min<std::int64_t>(micro_.mr, rows_left - row);
-      auto const columns = std::min<std::int64_t>(micro_.nr, columns_left - j);
+      auto const columns = std::min<std::int64_t>(nr_, columns_left - j);
       auto* const d = static_cast<Scalar*>(d_) + d_places_.rows[row] + d_places_.columns[j];
       auto const d_column = g_.n.rank() == 0 ? 0 : g_.n[0].stride[Role::d];
-      micro_.multiply_in_place(kk, packed_a_ + i * kk, micro_.mr, rows, packed_b_ + j * kk, 1, micro_.nr, columns,
+      micro_.multiply_in_place(kk, packed_a_ + i * kk, micro_.mr, rows, packed_b_ + j * kk, 1, nr_, columns,
                                finish_.alpha(), d, d_column);
     }
   }
@@ -458,11 +546,11 @@ class Multiplication {
   // The tile of the result at (i,j), which is about to be read or written.
   void prefetch(std::int64_t i, std::int64_t j, std::int64_t rows_left, std::int64_t columns_left) const {
     auto const rows = std::min<std::int64_t>(micro_.mr, rows_left - i);
-    auto const columns = std::min<std::int64_t>(micro_.nr, columns_left - j);
-    auto const* const d = static_cast<Scalar const*>(d_) + d_places_.rows[i];
+    auto const columns = std::min<std::int64_t>(nr_, columns_left - j);
+    auto const* const d = static_cast<Accumulator const*>(d_) + d_places_.rows[i];
     for (std::int64_t jj = 0; jj < columns; ++jj) {
       auto const* const column = reinterpret_cast<char const*>(d + d_places_.columns[j + jj]);
-      for (std::int64_t byte = 0; byte < rows * std::int64_t{sizeof(Scalar)}; byte += 64) {
+      for (std::int64_t byte = 0; byte < rows * std::int64_t{sizeof(Accumulator)}; byte += 64) {
         __builtin_prefetch(column + byte, 1);
       }
     }
@@ -473,37 +561,59 @@ class Multiplication {
                   std::int64_t columns_left) {
     bool const is_last = block + 1 == blocks_;
     if (blocks_ == 1) return true;
-    auto const tile = micro_.mr * micro_.nr;
-    auto const place = kParts * (j * sum_m_ + i * micro_.nr);
-    if constexpr (!kComplex && !std::is_same_v<Scalar, std::uint32_t>) {
+    auto const place = kParts * (j * sum_m_ + i * nr_);
+    auto const all = size_of_tile();
+    if constexpr (!std::is_same_v<Scalar, std::uint32_t>) {
       if (keeps_in_d_) {
         auto const rows = std::min<std::int64_t>(micro_.mr, rows_left - i);
-        auto const columns = std::min<std::int64_t>(micro_.nr, columns_left - j);
-        auto* const d = static_cast<Scalar*>(d_) + d_places_.rows[i];
+        auto const columns = std::min<std::int64_t>(nr_, columns_left - j);
         auto const in_group = block % kBlocksOfGroup;
-        if (in_group > 0) micro_.add(d, &d_places_.columns[j], rows, columns, tile_);
+        if (in_group > 0) add_sums_in_d(i, j, rows, columns);
         if (!is_last && in_group + 1 < kBlocksOfGroup) {
-          micro_.store(Scalar(1), tile_, micro_.mr, Scalar(0), nullptr, nullptr, d, &d_places_.columns[j], rows,
-                       columns);
+          keep_sums_in_d(i, j, rows, columns);
           return false;
         }
         bool const is_first = block < kBlocksOfGroup;
         if (is_last && is_first) return true;
         Sum* const lost = BlockSums<Scalar>::kKeepsLost ? lost_ + place : nullptr;
-        line_.gather(tile, tile_, sums_ + place, lost, is_first);
-        if (is_last) line_.settle(tile, sums_ + place, lost, tile_);
+        line_.gather(all, tile_, sums_ + place, lost, is_first);
+        if (is_last) line_.settle(all, sums_ + place, lost, tile_);
         return is_last;
       }
     }
-    auto const all = kParts * tile;
     BlockSums<Scalar>{line_, all, group_ + place, sums_ + place, lost_ + place}.add(block, is_last, tile_);
     return is_last;
+  }
+
+  // tile_ += the sums of the blocks before, which are where the result will be.
+  void add_sums_in_d(std::int64_t i, std::int64_t j, std::int64_t rows, std::int64_t columns) {
+    auto const* const d = static_cast<Scalar const*>(d_) + kParts * d_places_.rows[i];
+    if constexpr (kComplex) {
+      for (std::int64_t jj = 0; jj < columns; ++jj) {
+        auto* const re = tile_ + jj * micro_.mr;
+        line_.add_parts(rows, d + 2 * d_places_.columns[j + jj], re, re + micro_.mr * nr_);
+      }
+    } else {
+      micro_.add(d, &d_places_.columns[j], rows, columns, tile_);
+    }
+  }
+
+  void keep_sums_in_d(std::int64_t i, std::int64_t j, std::int64_t rows, std::int64_t columns) {
+    auto* const d = static_cast<Scalar*>(d_) + kParts * d_places_.rows[i];
+    if constexpr (kComplex) {
+      for (std::int64_t jj = 0; jj < columns; ++jj) {
+        auto const* const re = tile_ + jj * micro_.mr;
+        line_.join(rows, nullptr, re, re + micro_.mr * nr_, d + 2 * d_places_.columns[j + jj]);
+      }
+    } else {
+      micro_.store(Scalar(1), tile_, micro_.mr, Scalar(0), nullptr, nullptr, d, &d_places_.columns[j], rows, columns);
+    }
   }
 
   // Writes the tile at (i,j), whose sums are `acc`.
   void finish(Scalar const* acc, std::int64_t i, std::int64_t j, std::int64_t rows_left, std::int64_t columns_left) {
     auto const rows = std::min<std::int64_t>(micro_.mr, rows_left - i);
-    auto const columns = std::min<std::int64_t>(micro_.nr, columns_left - j);
+    auto const columns = std::min<std::int64_t>(nr_, columns_left - j);
     if constexpr (!kComplex && !std::is_same_v<Scalar, std::uint32_t>) {
       bool const c_follows = !g_.reads_c || follows(g_, Role::c) || follow_one_another(&c_places_.rows[i], rows);
       if (stores_plainly_ && c_follows && (keeps_in_d_ || follow_one_another(&d_places_.rows[i], rows))) {
@@ -535,13 +645,13 @@ class Multiplication {
       }
     }
     if constexpr (kComplex) {
-      bool const is_plain = g_.is_plain() && !g_.reads_c && g_.type[Role::d] == numeric::kDTypeOf<Accumulator>;
-      if (is_plain && follow_one_another(&d_places_.rows[i], rows)) {
-        Scalar const alpha[2] = {finish_.alpha().real(), finish_.alpha().imag()};
+      if (joins_plainly() && !g_.reads_c && follow_one_another(&d_places_.rows[i], rows)) {
+        Scalar const parts[2] = {finish_.alpha().real(), finish_.alpha().imag()};
+        auto const* const alpha = parts[0] == 1 && parts[1] == 0 ? nullptr : parts;
         auto* const d = static_cast<Scalar*>(d_) + 2 * d_places_.rows[i];
         for (std::int64_t jj = 0; jj < columns; ++jj) {
           auto const* const re = acc + jj * micro_.mr;
-          line_.join(rows, alpha, re, re + micro_.mr * micro_.nr, d + 2 * d_places_.columns[j + jj]);
+          line_.join(rows, alpha, re, re + micro_.mr * nr_, d + 2 * d_places_.columns[j + jj]);
         }
         return;
       }
@@ -565,7 +675,7 @@ class Multiplication {
         if constexpr (kComplex) {
           Accumulator column[kMostRows];
           for (std::int64_t x = 0; x < count; ++x) {
-            column[x] = Accumulator(acc[at + x], acc[at + x + micro_.mr * micro_.nr]);
+            column[x] = Accumulator(acc[at + x], acc[at + x + micro_.mr * nr_]);
           }
           finish_(column, count, lines);
         } else {
@@ -590,6 +700,7 @@ class Multiplication {
   LineKernel<double> const pairs_;  // moves pairs of floats
   Geometry const& g_;
   Arguments const& x_;
+  std::int64_t const nr_;
   std::int64_t const k_;
   std::int64_t const block_k_;
   std::int64_t const blocks_;
@@ -601,7 +712,6 @@ class Multiplication {
   std::int64_t const sum_m_;
   Workspace memory_;
   Scalar* const packed_a_;
-  Scalar* const packed_a_swapped_;
   Scalar* const packed_b_;
   Scalar* const tile_;
   Scalar* const group_;  // sums of blocks, and of groups of blocks, while there is more of K to come
@@ -659,18 +769,19 @@ int run(Geometry const& g, Arguments const& x, Execution const& execution) {
   auto const n = g.n.size();
   auto const l = g.l.size();
   auto const tiles_m = ceil_div(m, micro.mr);
-  auto const tiles_n = ceil_div(n, micro.nr);
+  auto const nr = kIsComplex<typename Arithmetic<compute>::Accumulator> ? micro.nr_complex : micro.nr;
+  auto const tiles_n = ceil_div(n, nr);
   double const product_work =
       static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(std::max<std::int64_t>(g.k.size(), 1));
   double const work = product_work * static_cast<double>(l);
   auto const threads = static_cast<std::int64_t>(
       std::clamp(work / kWorkPerThread, 1.0, static_cast<double>(std::max(execution.host_threads, 1))));
 
-  auto const cuts = cut(ceil_div(threads, std::min(l, threads)), tiles_m, micro.mr, tiles_n, micro.nr);
+  auto const cuts = cut(ceil_div(threads, std::min(l, threads)), tiles_m, micro.mr, tiles_n, nr);
   auto const parts_m = cuts.first;
   auto const parts_n = cuts.second;
   auto const part_m = ceil_div(tiles_m, parts_m) * micro.mr;
-  auto const part_n = ceil_div(tiles_n, parts_n) * micro.nr;
+  auto const part_n = ceil_div(tiles_n, parts_n) * nr;
 
   // Each worker keeps its buffers from part to part.
   auto const parts = parts_m * parts_n * l;
@@ -702,8 +813,8 @@ Entry entry() {
   traits.results = result_types(compute);
   traits.conjugates = true;
   traits.tile[0] = kTile.mr(sizeof(typename Arithmetic<compute>::Scalar));
-  traits.tile[1] = kTile.nr;
-  traits.tile[2] = static_cast<int>(block_of_k(compute));
+  traits.tile[1] = kParts<compute> == 2 ? kTile.nr_complex() : kTile.nr;
+  traits.tile[2] = static_cast<int>(kBlockOfK);
   traits.isa = isa;
   traits.has_isa = true;
   return {traits, &engine_rules, &prepare<compute, isa>, nullptr, nullptr};

@@ -60,8 +60,10 @@ struct LineKernel {
   void (*elements)(std::int64_t count_i, std::int64_t count_j, std::int64_t steps, T const* a,
                    ElementFactor const& of_a, T const* b, ElementFactor const& of_b, T alpha, T* d, std::int64_t d_j);
 
-  // out[p * count + i] = from[steps[p] + i] for i < count, p < step_count. Less than a vector behind it changes, too.
-  void (*copy)(std::int64_t count, std::int64_t step_count, T const* from, std::int64_t const* steps, T* out);
+  // out[p * count + i + q * panel] = from[steps[p] + q * count + i] for i < count, p < step_count, q < panels. `count`
+  // is that of the rows or the columns of a register tile, or of its complex columns that are moved as doubles.
+  void (*copy)(std::int64_t count, std::int64_t panels, std::int64_t step_count, T const* from,
+               std::int64_t const* steps, T* out, std::int64_t panel);
 
   // out[p * out_step + lane] = rows[lane][p] for all lanes and p < steps, p ascending.
   void (*transpose)(T const* const* rows, std::int64_t steps, T* out, std::int64_t out_step);
@@ -70,8 +72,11 @@ struct LineKernel {
   // not.
   void (*split)(std::int64_t count, T const* from, bool negate, T* re, T* im);
 
-  // d = alpha * (re + i im), (re,im) side by side, alpha[0] + i alpha[1].
+  // d = alpha * (re + i im), (re,im) side by side, alpha[0] + i alpha[1]; null: 1.
   void (*join)(std::int64_t count, T const* alpha, T const* re, T const* im, T* d);
+
+  // re + i im += d, (re,im) side by side.
+  void (*add_parts)(std::int64_t count, T const* d, T* re, T* im);
 
   // Copies a line to memory that nobody reads soon, past the caches where the processor can. Before others may see it,
   // stream_end() has to be called.

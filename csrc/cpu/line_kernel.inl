@@ -168,20 +168,44 @@ void line_multiply_complex(std::int64_t count, std::int64_t steps, LineFactor<T>
   }
 }
 
-template <class T>
-void line_copy(std::int64_t count, std::int64_t step_count, T const* from, std::int64_t const* steps, T* out) {
-  auto const whole = count / kLanes<T> * kLanes<T>;
+// So many bytes of each panel, known when this is compiled: what moves them is few instructions. Steps are often a page
+// or more apart, so no processor sees where they go.
+template <class T, int bytes>
+void copy_panels(std::int64_t panels, std::int64_t step_count, T const* from, std::int64_t const* steps, T* out,
+                 std::int64_t panel) {
+  constexpr std::int64_t kAhead = 8;
+  constexpr std::int64_t kCount = bytes / static_cast<int>(sizeof(T));
+  constexpr int kWhole = bytes / kTile.vector_bytes;
+  constexpr int kRest = bytes % kTile.vector_bytes;
   for (std::int64_t p = 0; p < step_count; ++p) {
-    T const* const x = from + steps[p];
-    T* const y = out + p * count;
-    for (std::int64_t i = 0; i < whole; i += kLanes<T>) {
-      typename VectorOf<T>::Type const vector = loose(x + i);
-      loose(y + i) = vector;
+    T const* x = from + steps[p];
+    T* y = out + p * kCount;
+    if (p + kAhead < step_count) {
+      auto const* const ahead = reinterpret_cast<char const*>(from + steps[p + kAhead]);
+      for (std::int64_t byte = 0; byte < panels * bytes; byte += kBytesOfLine) __builtin_prefetch(ahead + byte);
     }
-    if (whole < count) {
-      typename VectorOf<T>::Type const vector = load_first(x + whole, count - whole);
-      loose(y + whole) = vector;
+    for (std::int64_t q = 0; q < panels; ++q, x += kCount, y += panel) {
+#pragma GCC unroll 4
+      for (int v = 0; v < kWhole; ++v) {
+        typename VectorOf<T>::Type const vector = loose(x + v * kLanes<T>);
+        loose(y + v * kLanes<T>) = vector;
+      }
+      __builtin_memcpy(y + kWhole * kLanes<T>, x + kWhole * kLanes<T>, kRest);
     }
+  }
+}
+
+template <class T>
+void line_copy(std::int64_t count, std::int64_t panels, std::int64_t step_count, T const* from,
+               std::int64_t const* steps, T* out, std::int64_t panel) {
+  constexpr int kSize = sizeof(T);
+  auto const bytes = count * kSize;
+  if (bytes == kTile.mr(kSize) * kSize) {
+    copy_panels<T, kTile.mr(kSize) * kSize>(panels, step_count, from, steps, out, panel);
+  } else if (bytes == kTile.nr * kSize) {
+    copy_panels<T, kTile.nr * kSize>(panels, step_count, from, steps, out, panel);
+  } else {
+    copy_panels<T, kTile.nr_complex() * 8>(panels, step_count, from, steps, out, panel);
   }
 }
 
@@ -426,24 +450,6 @@ void line_transpose(T const* const* rows, std::int64_t steps, T* out, std::int64
   });
 }
 
-// Every second element of two vectors, from the first or the second on.
-template <class T, int first>
-CUTE_PY_INLINE typename VectorOf<T>::Type every_second(typename VectorOf<T>::Type const& x,
-                                                       typename VectorOf<T>::Type const& y) {
-  typename MaskOf<T>::Type mask;
-  for (int i = 0; i < kLanes<T>; ++i) mask[i] = 2 * i + first;
-  return __builtin_shuffle(x, y, mask);
-}
-
-// The elements of the lower or the higher halves of x and y, in turns.
-template <class T, bool high>
-CUTE_PY_INLINE typename VectorOf<T>::Type in_turns(typename VectorOf<T>::Type const& x,
-                                                   typename VectorOf<T>::Type const& y) {
-  typename MaskOf<T>::Type mask;
-  for (int i = 0; i < kLanes<T>; ++i) mask[i] = (high ? kLanes<T> / 2 : 0) + i / 2 + (i % 2 ? kLanes<T> : 0);
-  return __builtin_shuffle(x, y, mask);
-}
-
 template <class T>
 void line_split(std::int64_t count, T const* from, bool negate, T* re, T* im) {
   T const sign = negate ? T(-1) : T(1);
@@ -462,22 +468,53 @@ void line_split(std::int64_t count, T const* from, bool negate, T* re, T* im) {
   }
 }
 
-template <class T>
-void line_join(std::int64_t count, T const* alpha, T const* re, T const* im, T* d) {
+template <class T, bool scales>
+void join_line(std::int64_t count, T const* alpha, T const* re, T const* im, T* d) {
+  auto const scaled = [&](auto const& x, auto const& y) {
+    if constexpr (scales) {
+      return alpha[0] * x + alpha[1] * y;
+    } else {
+      return x;
+    }
+  };
   std::int64_t i = 0;
   for (; i + kLanes<T> <= count; i += kLanes<T>) {
     typename VectorOf<T>::Type const x = loose(re + i);
     typename VectorOf<T>::Type const y = loose(im + i);
-    auto const scaled_re = alpha[0] * x - alpha[1] * y;
-    auto const scaled_im = alpha[0] * y + alpha[1] * x;
+    auto const scaled_re = scaled(x, -y);
+    auto const scaled_im = scaled(y, x);
     loose(d + 2 * i) = in_turns<T, false>(scaled_re, scaled_im);
     loose(d + 2 * i + kLanes<T>) = in_turns<T, true>(scaled_re, scaled_im);
   }
-  typedef T LooseElement __attribute__((aligned(1), may_alias));
-  auto* const to = reinterpret_cast<LooseElement*>(d);
   for (; i < count; ++i) {
-    to[2 * i] = alpha[0] * re[i] - alpha[1] * im[i];
-    to[2 * i + 1] = alpha[0] * im[i] + alpha[1] * re[i];
+    T const parts[2] = {scaled(re[i], -im[i]), scaled(im[i], re[i])};
+    __builtin_memcpy(d + 2 * i, parts, sizeof(parts));
+  }
+}
+
+template <class T>
+void line_join(std::int64_t count, T const* alpha, T const* re, T const* im, T* d) {
+  if (alpha != nullptr) {
+    join_line<T, true>(count, alpha, re, im, d);
+  } else {
+    join_line<T, false>(count, alpha, re, im, d);
+  }
+}
+
+template <class T>
+void line_add_parts(std::int64_t count, T const* d, T* re, T* im) {
+  std::int64_t i = 0;
+  for (; i + kLanes<T> <= count; i += kLanes<T>) {
+    typename VectorOf<T>::Type const x = loose(d + 2 * i);
+    typename VectorOf<T>::Type const y = loose(d + 2 * i + kLanes<T>);
+    loose(re + i) += every_second<T, 0>(x, y);
+    loose(im + i) += every_second<T, 1>(x, y);
+  }
+  for (; i < count; ++i) {
+    T parts[2];
+    __builtin_memcpy(parts, d + 2 * i, sizeof(parts));
+    re[i] += parts[0];
+    im[i] += parts[1];
   }
 }
 
@@ -836,6 +873,7 @@ LineKernel<float> line_kernel<float, kIsa>() {
           &line_transpose<float>,
           &line_split<float>,
           &line_join<float>,
+          &line_add_parts<float>,
           &line_stream<float>,
           &line_stream_end,
           &line_add<float>,
@@ -859,6 +897,7 @@ LineKernel<double> line_kernel<double, kIsa>() {
           &line_transpose<double>,
           &line_split<double>,
           &line_join<double>,
+          &line_add_parts<double>,
           &line_stream<double>,
           &line_stream_end,
           &line_add<double>,
@@ -881,6 +920,7 @@ LineKernel<std::uint32_t> line_kernel<std::uint32_t, kIsa>() {
           nullptr,
           &line_copy<std::uint32_t>,
           &line_transpose<std::uint32_t>,
+          nullptr,
           nullptr,
           nullptr,
           &line_stream<std::uint32_t>,

@@ -71,7 +71,6 @@ class Loops {
   using Sum = SumOf<Scalar>;
   static constexpr bool kComplex = numeric::kIsComplex<Accumulator>;
   static constexpr int kParts = cpu::kParts<compute>;
-  static constexpr std::int64_t kBlock = block_of_k(compute);
 
  public:
   Loops(LineKernel<Scalar> const& kernel, Geometry const& g, LoopPlan const& plan, Arguments const& x,
@@ -218,28 +217,28 @@ class Loops {
   // acc(element,block): the sums of some blocks of K.
   void sum_blocks(Place const& place, std::int64_t first, std::int64_t blocks, Scalar* acc, Scratch& s) const {
     auto const count = place.count;
-    auto const steps_of = [&](std::int64_t block) { return std::min(kBlock, plan_.k - block * kBlock); };
+    auto const steps_of = [&](std::int64_t block) { return std::min(kBlockOfK, plan_.k - block * kBlockOfK); };
     if (plan_.in_lines) {
       for (std::int64_t i = 0; i < blocks; ++i) {
-        sum_line(place, (first + i) * kBlock, steps_of(first + i), acc + i * kParts * count, s);
+        sum_line(place, (first + i) * kBlockOfK, steps_of(first + i), acc + i * kParts * count, s);
       }
       return;
     }
     if (blocks > 1 && count < kMostLanes && g_.k.rank() <= 1) {
       // Lanes are blocks, but for the last, which may be shorter.
-      auto const whole = steps_of(first + blocks - 1) == kBlock ? blocks : blocks - 1;
+      auto const whole = steps_of(first + blocks - 1) == kBlockOfK ? blocks : blocks - 1;
       std::int64_t offsets_a[kRowsAtOnce];
       std::int64_t offsets_b[kRowsAtOnce];
       for (std::int64_t f = 0; f < count; ++f) {
         for (std::int64_t i = 0; i < whole; i += kRowsAtOnce) {
           auto const lanes = std::min<std::int64_t>(kRowsAtOnce, whole - i);
           for (std::int64_t lane = 0; lane < lanes; ++lane) {
-            auto const k = (first + i + lane) * kBlock;
+            auto const k = (first + i + lane) * kBlockOfK;
             offsets_a[lane] = s.rows_a[f] + offset_of(g_.k, Role::a, k);
             offsets_b[lane] = s.rows_b[f] + offset_of(g_.k, Role::b, k);
           }
           alignas(64) Scalar sums[kParts * kRowsAtOnce];
-          sum_rows(offsets_a, offsets_b, lanes, 0, kBlock, true, sums, s);
+          sum_rows(offsets_a, offsets_b, lanes, 0, kBlockOfK, true, sums, s);
           for (std::int64_t lane = 0; lane < kParts * lanes; ++lane) {
             acc[((i + lane / kParts) * count + f) * kParts + lane % kParts] = sums[lane];
           }
@@ -253,7 +252,7 @@ class Loops {
       for (std::int64_t f = 0; f < count; f += kRowsAtOnce) {
         auto const lanes = std::min<std::int64_t>(kRowsAtOnce, count - f);
         alignas(64) Scalar sums[kParts * kRowsAtOnce];
-        sum_rows(s.rows_a + f, s.rows_b + f, lanes, (first + i) * kBlock, steps_of(first + i), false, sums, s);
+        sum_rows(s.rows_a + f, s.rows_b + f, lanes, (first + i) * kBlockOfK, steps_of(first + i), false, sums, s);
         std::copy_n(sums, kParts * lanes, acc + kParts * (i * count + f));
       }
     }
@@ -445,7 +444,7 @@ class LoopLaunch final : public Launch {
 
  public:
   LoopLaunch(LineKernel<Scalar> const& kernel, Geometry const& geometry)
-      : kernel_(kernel), geometry_(geometry), plan_(make_plan(geometry, block_of_k(compute))) {}
+      : kernel_(kernel), geometry_(geometry), plan_(make_plan(geometry, kBlockOfK)) {}
 
   int run(Arguments const& arguments, Execution const& execution) const override {
     if (geometry_.is_empty()) return 0;

@@ -17,6 +17,9 @@ struct RegisterTile {
   constexpr int mr(int element_bytes) const { return vector_bytes / element_bytes * vectors; }
   constexpr int lanes(int element_bytes) const { return vector_bytes / element_bytes; }
 
+  // Columns of complex numbers, which take two sums.
+  constexpr int nr_complex() const { return nr / 2; }
+
   // Vectors along m of products whose factors are not packed: the fewer columns, the more, in as many registers as
   // leave some for the factors.
   constexpr int vectors_of(int columns) const {
@@ -55,10 +58,24 @@ template <class T>
 struct MicroKernel {
   int mr;
   int nr;
+  int nr_complex;
 
   // acc(i,j) = sum_p a(i,p) * b(j,p), p ascending. a is (mr,k):(1,mr), b is (nr,k):(1,nr), acc is (mr,nr):(1,mr); a
   // and acc are 64-byte aligned.
   void (*multiply)(std::int64_t k, T const* a, T const* b, T* acc);
+
+  // d(i,j) = alpha * (acc(i,j) + d(i,j)), or without d(i,j) if it is the `first`, out of the registers that are summed
+  // in. The rows of d follow one another in memory at any address, its columns are where the offsets say.
+  void (*multiply_into)(std::int64_t k, T const* a, T const* b, bool first, T alpha, T* d,
+                        std::int64_t const* d_columns);
+
+  // multiply() of complex numbers: a is (mr,2,k):(1,mr,2 * mr) with the parts of a step one after the other, b is
+  // (2,nr_complex,k) with those of a number, acc is (mr,nr_complex,2) with those of all.
+  void (*multiply_complex)(std::int64_t k, T const* a, T const* b, T* acc);
+
+  // The same into d, of complex numbers, (re,im) side by side; alpha is 1.
+  void (*multiply_complex_into)(std::int64_t k, T const* a, T const* b, bool first, T* d,
+                                std::int64_t const* d_columns);
 
   // d(i,j) = alpha * sum_p a(i,p) * b(j,p) for i < rows, j < columns of factors that were not packed: a(i,p) = a[i + p
   // * a_step], b(j,p) = b[j * b_column + p * b_step], d(i,j) is at d[i + j * d_column], all at any addresses.

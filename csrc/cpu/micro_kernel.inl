@@ -8,8 +8,9 @@ constexpr int kNr = kTile.nr;
 template <class T>
 constexpr int kMr = kTile.mr(sizeof(T));
 
-template <class T>
-void multiply(std::int64_t k, T const* a, T const* b, T* acc) {
+// Calls put(j, v, sums) for every vector of the tile.
+template <class T, class Put>
+CUTE_PY_INLINE void multiply_and_put(std::int64_t k, T const* a, T const* b, Put const& put) {
   using Vector = typename VectorOf<T>::Type;
   constexpr int kAhead = 8;  // steps of k
   Vector c[kNr][kVectors] = {};
@@ -33,11 +34,108 @@ void multiply(std::int64_t k, T const* a, T const* b, T* acc) {
     a += kMr<T>;
     b += kNr;
   }
-  auto* const tile = reinterpret_cast<Vector*>(acc);
 #pragma GCC unroll 16
   for (int j = 0; j < kNr; ++j) {
 #pragma GCC unroll 16
-    for (int v = 0; v < kVectors; ++v) tile[j * kVectors + v] = c[j][v];
+    for (int v = 0; v < kVectors; ++v) put(j, v, c[j][v]);
+  }
+}
+
+template <class T>
+void multiply(std::int64_t k, T const* a, T const* b, T* acc) {
+  using Vector = typename VectorOf<T>::Type;
+  auto* const tile = reinterpret_cast<Vector*>(acc);
+  multiply_and_put(k, a, b, [&](int j, int v, Vector const& x) CUTE_PY_INLINE_LAMBDA { tile[j * kVectors + v] = x; });
+}
+
+template <class T>
+void multiply_into(std::int64_t k, T const* a, T const* b, bool first, T alpha, T* d, std::int64_t const* d_columns) {
+  using Vector = typename VectorOf<T>::Type;
+  if (first) {
+    multiply_and_put(k, a, b, [&](int j, int v, Vector const& x) CUTE_PY_INLINE_LAMBDA {
+      loose(d + d_columns[j] + v * kLanes<T>) = alpha * x;
+    });
+  } else {
+    multiply_and_put(k, a, b, [&](int j, int v, Vector const& x) CUTE_PY_INLINE_LAMBDA {
+      auto& to = loose(d + d_columns[j] + v * kLanes<T>);
+      to = alpha * (x + to);
+    });
+  }
+}
+
+constexpr int kNrComplex = kTile.nr_complex();
+
+// Four products for each two numbers, in this order. Calls put(j, v, re, im) for every two vectors of the tile.
+template <class T, class Put>
+CUTE_PY_INLINE void multiply_complex_and_put(std::int64_t k, T const* a, T const* b, Put const& put) {
+  using Vector = typename VectorOf<T>::Type;
+  constexpr int kAhead = 8;  // steps of k
+  Vector re[kNrComplex][kVectors] = {};
+  Vector im[kNrComplex][kVectors] = {};
+  for (std::int64_t p = 0; p < k; ++p) {
+    Vector a_re[kVectors];
+    Vector a_im[kVectors];
+#pragma GCC unroll 16
+    for (int v = 0; v < kVectors; ++v) {
+      a_re[v] = reinterpret_cast<Vector const*>(a)[v];
+      a_im[v] = reinterpret_cast<Vector const*>(a)[kVectors + v];
+    }
+#pragma GCC unroll 8
+    for (int byte = 0; byte < 2 * kVectors * kTile.vector_bytes; byte += kBytesOfLine) {
+      __builtin_prefetch(reinterpret_cast<char const*>(a + kAhead * 2 * kMr<T>) + byte);
+    }
+#pragma GCC unroll 16
+    for (int j = 0; j < kNrComplex; ++j) {
+      auto const b_re = broadcast(b[2 * j]);
+#pragma GCC unroll 16
+      for (int v = 0; v < kVectors; ++v) {
+        re[j][v] = multiply_add<T>(a_re[v], b_re, re[j][v]);
+        im[j][v] = multiply_add<T>(a_im[v], b_re, im[j][v]);
+      }
+      auto const b_im = broadcast(b[2 * j + 1]);
+#pragma GCC unroll 16
+      for (int v = 0; v < kVectors; ++v) {
+        re[j][v] = multiply_subtract<T>(a_im[v], b_im, re[j][v]);
+        im[j][v] = multiply_add<T>(a_re[v], b_im, im[j][v]);
+      }
+    }
+    a += 2 * kMr<T>;
+    b += 2 * kNrComplex;
+  }
+#pragma GCC unroll 16
+  for (int j = 0; j < kNrComplex; ++j) {
+#pragma GCC unroll 16
+    for (int v = 0; v < kVectors; ++v) put(j, v, re[j][v], im[j][v]);
+  }
+}
+
+template <class T>
+void multiply_complex(std::int64_t k, T const* a, T const* b, T* acc) {
+  using Vector = typename VectorOf<T>::Type;
+  auto* const tile = reinterpret_cast<Vector*>(acc);
+  multiply_complex_and_put(k, a, b, [&](int j, int v, Vector const& re, Vector const& im) CUTE_PY_INLINE_LAMBDA {
+    tile[j * kVectors + v] = re;
+    tile[(kNrComplex + j) * kVectors + v] = im;
+  });
+}
+
+template <class T>
+void multiply_complex_into(std::int64_t k, T const* a, T const* b, bool first, T* d, std::int64_t const* d_columns) {
+  using Vector = typename VectorOf<T>::Type;
+  auto const put = [&](int j, int v, Vector const& re, Vector const& im) CUTE_PY_INLINE_LAMBDA {
+    T* const to = d + 2 * (d_columns[j] + v * kLanes<T>);
+    loose(to) = in_turns<T, false>(re, im);
+    loose(to + kLanes<T>) = in_turns<T, true>(re, im);
+  };
+  if (first) {
+    multiply_complex_and_put(k, a, b, put);
+  } else {
+    multiply_complex_and_put(k, a, b, [&](int j, int v, Vector const& re, Vector const& im) CUTE_PY_INLINE_LAMBDA {
+      T const* const from = d + 2 * (d_columns[j] + v * kLanes<T>);
+      Vector const x = loose(from);
+      Vector const y = loose(from + kLanes<T>);
+      put(j, v, re + every_second<T, 0>(x, y), im + every_second<T, 1>(x, y));
+    });
   }
 }
 
@@ -277,18 +375,46 @@ void add(T const* d, std::int64_t const* d_columns, std::int64_t rows, std::int6
 
 template <>
 MicroKernel<float> micro_kernel<float, kIsa>() {
-  return {kMr<float>,  kNr,          &multiply<float>, &multiply_in_place<float>, &multiply_rows<float>,
-          &add<float>, &store<float>};
+  return {kMr<float>,
+          kNr,
+          kNrComplex,
+          &multiply<float>,
+          &multiply_into<float>,
+          &multiply_complex<float>,
+          &multiply_complex_into<float>,
+          &multiply_in_place<float>,
+          &multiply_rows<float>,
+          &add<float>,
+          &store<float>};
 }
 
 template <>
 MicroKernel<double> micro_kernel<double, kIsa>() {
-  return {kMr<double>,  kNr,           &multiply<double>, &multiply_in_place<double>, &multiply_rows<double>,
-          &add<double>, &store<double>};
+  return {kMr<double>,
+          kNr,
+          kNrComplex,
+          &multiply<double>,
+          &multiply_into<double>,
+          &multiply_complex<double>,
+          &multiply_complex_into<double>,
+          &multiply_in_place<double>,
+          &multiply_rows<double>,
+          &add<double>,
+          &store<double>};
 }
 
 // Unsigned, so that sums wrap round instead of overflowing; the bits are those of int32.
 template <>
 MicroKernel<std::uint32_t> micro_kernel<std::uint32_t, kIsa>() {
-  return {kMr<std::uint32_t>, kNr, &multiply<std::uint32_t>, nullptr, nullptr, nullptr, nullptr};
+  return {kMr<std::uint32_t>,
+          kNr,
+          kNrComplex,
+          &multiply<std::uint32_t>,
+          nullptr,
+          nullptr,
+          nullptr,
+          nullptr,
+          nullptr,
+          nullptr,
+          nullptr};
 }

@@ -245,8 +245,7 @@ double us_of_rectangles(Geometry const& g, Extents const& x, LoopPlan const& pla
 }
 
 Estimate loops(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo const& device) {
-  auto const block = block_of_k(g.compute);
-  LoopPlan const plan = make_plan(g, block);
+  LoopPlan const plan = make_plan(g, kBlockOfK);
   auto const results = static_cast<double>(plan.elements);
   auto const k = static_cast<double>(std::max<std::int64_t>(x.k, 1));
   auto const run = static_cast<double>(g.k.rank() == 0 ? 1 : std::max<std::int64_t>(g.k[0].extent, 1));
@@ -269,11 +268,11 @@ Estimate loops(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo 
   } else {
     // Blocks of K take the place of rows if these are few: those of one element after those of another.
     auto const lanes = static_cast<double>(t.isa == Isa::avx512 ? 16 : t.isa == Isa::avx2 ? 8 : 4);
-    auto const blocks = static_cast<double>(ceil_div(x.k, block));
+    auto const blocks = static_cast<double>(ceil_div(x.k, kBlockOfK));
     bool const in_blocks = g.k.rank() <= 1 && blocks > 1 && results < 16;
     double const chains = in_blocks ? results * std::ceil((blocks - 1) / lanes) + std::ceil(results / lanes)
                                     : std::ceil(results / lanes) * blocks;
-    double const steps = std::min(k, static_cast<double>(block));
+    double const steps = std::min(k, static_cast<double>(kBlockOfK));
     // A factor whose steps of k lie apart is brought together element by element.
     double const row_step = kRowStepUs * (t.isa == Isa::avx512 ? 1.2 : 1);
     double step = 0;

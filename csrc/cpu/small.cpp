@@ -42,7 +42,6 @@ template <Compute compute>
 class SmallProducts {
   using T = typename Arithmetic<compute>::Accumulator;
   using Sum = SumOf<T>;
-  static constexpr std::int64_t kBlockK = block_of_k(compute);
 
  public:
   SmallProducts(MicroKernel<T> const& micro, LineKernel<T> const& line, RegisterTile const& tile, Geometry const& g,
@@ -71,7 +70,7 @@ class SmallProducts {
     for (Role const role : {Role::c, Role::d, Role::bias, Role::residual}) {
       if (g.has(role)) row_[role] = stride_of(g.m, role), column_[role] = stride_of(g.n, role);
     }
-    stores_at_once_ = finish_.is_plain() && !g.reads_c && row_[Role::d] == 1 && 0 < k_ && k_ <= kBlockK;
+    stores_at_once_ = finish_.is_plain() && !g.reads_c && row_[Role::d] == 1 && 0 < k_ && k_ <= kBlockOfK;
     for (std::int64_t j = 0; j < columns_; ++j) {
       columns_c_[j] = j * column_[Role::c];
       columns_d_[j] = j * column_[Role::d];
@@ -89,7 +88,7 @@ class SmallProducts {
     constexpr double kWorkUnchecked = 1 << 22;
     parallel_for(static_cast<int>(threads), threads, [&](std::int64_t worker) {
       auto const packed_rows = is_by_columns_ ? round_up(m_, rows_) : rows_;
-      Scratch scratch(packs_ ? packed_rows * (packs_once_ ? k_ : kBlockK) + kMostLanes : 0);
+      Scratch scratch(packs_ ? packed_rows * (packs_once_ ? k_ : kBlockOfK) + kMostLanes : 0);
       auto const first = count * worker / threads;
       auto l = first / panels;
       auto panel = first % panels;
@@ -133,12 +132,12 @@ class SmallProducts {
       if (packed > kPackedHere) a = memory.emplace(Workspace::bytes_of<T>(packed)).template take<T>(packed);
     }
 
-    static constexpr std::int64_t kPackedHere = kBlockK * kMostRows + kMostLanes;
+    static constexpr std::int64_t kPackedHere = kBlockOfK * kMostRows + kMostLanes;
     alignas(64) T packed_here[kPackedHere];
     std::optional<Workspace> memory;
     T* a = packed_here;
     std::int64_t packed = -1;  // the product whose rows are all there
-    alignas(64) T b[kBlockK * kMostColumns];
+    alignas(64) T b[kBlockOfK * kMostColumns];
     alignas(64) T acc[kMostElements];
     alignas(64) T group[kMostElements];
     alignas(64) Sum sums[kMostElements];
@@ -175,8 +174,8 @@ class SmallProducts {
     auto const elements = columns * rows_;
     prefetch(l, m, n, rows, columns);
     if (k_ == 0) std::fill_n(s.acc, elements, T(0));
-    for (std::int64_t k = 0; k < k_; k += kBlockK) {
-      auto const steps = std::min(kBlockK, k_ - k);
+    for (std::int64_t k = 0; k < k_; k += kBlockOfK) {
+      auto const steps = std::min(kBlockOfK, k_ - k);
       T const* a = a_.at(at_a + k * a_.step);
       auto a_step = a_.step;
       if (packs_) {
@@ -209,7 +208,7 @@ class SmallProducts {
         return;
       }
       multiply(T(1), s.acc, rows_);
-      BlockSums<T>{line_, elements, s.group, s.sums, s.lost}.add(k / kBlockK, k + steps == k_, s.acc);
+      BlockSums<T>{line_, elements, s.group, s.sums, s.lost}.add(k / kBlockOfK, k + steps == k_, s.acc);
     }
     finish(l, m, n, rows, columns, s.acc);
   }
@@ -335,7 +334,7 @@ void add(std::vector<Entry>& entries) {
   traits.modes_m = 1;
   traits.tile[0] = kTile.mr(sizeof(T));
   traits.tile[1] = kTile.nr;
-  traits.tile[2] = static_cast<int>(block_of_k(compute));
+  traits.tile[2] = static_cast<int>(kBlockOfK);
   traits.isa = isa;
   traits.has_isa = true;
   entries.push_back({traits, &small_rules, &prepare<compute, isa>, nullptr, nullptr});

@@ -86,6 +86,33 @@ CUTE_PY_INLINE typename VectorOf<T>::Type multiply_add(typename VectorOf<T>::Typ
   }
 }
 
+// z - x * y in the same way. Negating x first takes registers and time.
+template <class T>
+CUTE_PY_INLINE typename VectorOf<T>::Type multiply_subtract(typename VectorOf<T>::Type const& x,
+                                                            typename VectorOf<T>::Type const& y,
+                                                            typename VectorOf<T>::Type const& z) {
+  using Vector = typename VectorOf<T>::Type;
+#if defined(__AVX512F__)
+  if constexpr (sizeof(T) == 4) {
+    return reinterpret_cast<Vector>(
+        _mm512_fnmadd_ps(reinterpret_cast<__m512>(x), reinterpret_cast<__m512>(y), reinterpret_cast<__m512>(z)));
+  } else {
+    return reinterpret_cast<Vector>(
+        _mm512_fnmadd_pd(reinterpret_cast<__m512d>(x), reinterpret_cast<__m512d>(y), reinterpret_cast<__m512d>(z)));
+  }
+#elif defined(__FMA__)
+  if constexpr (sizeof(T) == 4) {
+    return reinterpret_cast<Vector>(
+        _mm256_fnmadd_ps(reinterpret_cast<__m256>(x), reinterpret_cast<__m256>(y), reinterpret_cast<__m256>(z)));
+  } else {
+    return reinterpret_cast<Vector>(
+        _mm256_fnmadd_pd(reinterpret_cast<__m256d>(x), reinterpret_cast<__m256d>(y), reinterpret_cast<__m256d>(z)));
+  }
+#else
+  return multiply_add<T>(Vector(-x), y, z);
+#endif
+}
+
 // The same of numbers.
 template <class T>
 T multiply_add(T x, T y, T z) {
@@ -261,6 +288,24 @@ CUTE_PY_INLINE auto interleave(typename VectorOf<T>::Type const& x, typename Vec
     int const in_block = i % kBlock<T>;
     mask[i] = i - in_block + in_block / 2 + (high ? kBlock<T> / 2 : 0) + (in_block % 2 ? kLanes<T> : 0);
   }
+  return __builtin_shuffle(x, y, mask);
+}
+
+// Every second element of two vectors, from the first or the second on.
+template <class T, int first>
+CUTE_PY_INLINE typename VectorOf<T>::Type every_second(typename VectorOf<T>::Type const& x,
+                                                       typename VectorOf<T>::Type const& y) {
+  typename MaskOf<T>::Type mask;
+  for (int i = 0; i < kLanes<T>; ++i) mask[i] = 2 * i + first;
+  return __builtin_shuffle(x, y, mask);
+}
+
+// The elements of the lower or the higher halves of x and y, in turns.
+template <class T, bool high>
+CUTE_PY_INLINE typename VectorOf<T>::Type in_turns(typename VectorOf<T>::Type const& x,
+                                                   typename VectorOf<T>::Type const& y) {
+  typename MaskOf<T>::Type mask;
+  for (int i = 0; i < kLanes<T>; ++i) mask[i] = (high ? kLanes<T> / 2 : 0) + i / 2 + (i % 2 ? kLanes<T> : 0);
   return __builtin_shuffle(x, y, mask);
 }
 
