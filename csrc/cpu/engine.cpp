@@ -156,12 +156,17 @@ std::int64_t pack_halves(Block const& block, std::int64_t first, std::int64_t wi
   auto const count = std::min(width, block.row_count - first);
   if (auto const panels = panels_to_copy<float>(block, first, width); panels > 0) {
     constexpr std::int64_t kSteps = 16;
+    constexpr std::int64_t kAhead = 8;
     constexpr std::int64_t kMostRows = 128;
     alignas(64) float buffer[kSteps * kMostRows];
     std::int64_t places[kSteps];
     for (std::int64_t p = 0; p < block.step_count; p += kSteps) {
       auto const steps = std::min(kSteps, block.step_count - p);
       for (std::int64_t i = 0; i < steps; ++i) {
+        if (p + i + kAhead < block.step_count) {
+          auto const* const ahead = reinterpret_cast<char const*>(data + rows[0] + block.steps[p + i + kAhead]);
+          for (std::int64_t byte = 0; byte < 2 * panels * width; byte += 64) __builtin_prefetch(ahead + byte);
+        }
         places[i] = i * panels * width;
         kernel.widen(block.type, panels * width, data + rows[0] + block.steps[p + i], buffer + places[i]);
       }
@@ -381,7 +386,10 @@ class Multiplication {
         b_rows_(block_n_),
         a_steps_(block_k_),
         b_steps_(block_k_),
-        finish_(g, x, line_) {}
+        tile_columns_(nr_),
+        finish_(g, x, line_) {
+    for (std::int64_t j = 0; j < nr_; ++j) tile_columns_[j] = j * micro.mr;
+  }
 
   void run(std::int64_t l, Range const& m, Range const& n, Execution const& execution) {
     execution_ = &execution;
@@ -478,9 +486,20 @@ class Multiplication {
         }
         auto const block = kb / block_k_;
         for_each_tile(rows, n.count, [&](std::int64_t i, std::int64_t j) {
-          if (keeps_in_d_ && i + micro_.mr < rows) prefetch(ib + i + micro_.mr, j, m.count, n.count);
+          bool const writes_d = keeps_in_d_ || block + 1 == blocks_;
+          if (writes_d && follows(g_, Role::d) && i + micro_.mr < rows)
+            prefetch(ib + i + micro_.mr, j, m.count, n.count);
           if (writes_at_once_) return multiply_and_write(kk, i, j, ib + i, m.count, n.count);
           if (is_whole_in_d(block, i, j, rows, n.count)) return multiply_into_d(block, kk, i, j, ib + i);
+          if constexpr (!kComplex) {
+            if (!keeps_in_d_ && 1 < blocks_ && blocks_ <= kBlocksOfGroup) {
+              auto* const sums = group_ + j * sum_m_ + (ib + i) * nr_;
+              micro_.multiply_into(kk, packed_a_ + i * kk, packed_b_ + j * kk, block == 0, Scalar(1), sums,
+                                   tile_columns_.data());
+              if (block + 1 == blocks_) finish(sums, ib + i, j, m.count, n.count);
+              return;
+            }
+          }
           multiply_tile(kk, i, j);
           if (add_blocks(block, ib + i, j, m.count, n.count)) finish(tile_, ib + i, j, m.count, n.count);
         });
@@ -547,10 +566,11 @@ class Multiplication {
   void prefetch(std::int64_t i, std::int64_t j, std::int64_t rows_left, std::int64_t columns_left) const {
     auto const rows = std::min<std::int64_t>(micro_.mr, rows_left - i);
     auto const columns = std::min<std::int64_t>(nr_, columns_left - j);
-    auto const* const d = static_cast<Accumulator const*>(d_) + d_places_.rows[i];
+    auto const type = g_.type[Role::d];
     for (std::int64_t jj = 0; jj < columns; ++jj) {
-      auto const* const column = reinterpret_cast<char const*>(d + d_places_.columns[j + jj]);
-      for (std::int64_t byte = 0; byte < rows * std::int64_t{sizeof(Accumulator)}; byte += 64) {
+      auto const* const column =
+          static_cast<char const*>(element(d_, type, d_places_.rows[i] + d_places_.columns[j + jj]));
+      for (std::int64_t byte = 0; byte < rows * bytes_of(type); byte += 64) {
         __builtin_prefetch(column + byte, 1);
       }
     }
@@ -721,6 +741,7 @@ class Multiplication {
   std::vector<std::int64_t> b_rows_;
   std::vector<std::int64_t> a_steps_;
   std::vector<std::int64_t> b_steps_;
+  std::vector<std::int64_t> tile_columns_;  // where those of a tile of sums are
   Finish<compute> const finish_;
   Execution const* execution_ = nullptr;
   std::int64_t unchecked_ = 0;  // multiply-adds since somebody was asked whether to stop

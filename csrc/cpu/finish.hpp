@@ -75,6 +75,7 @@ class Finish {
         if (kernel_.finish(count, alpha_, sums, bias, of_bias.stride == 1, g_.activation, d)) return;
       }
     }
+    if (count <= kAtOnce) return some(sums, count, lines);
     for (std::int64_t i = 0; i < count; i += kAtOnce) {
       PerRole<Line> rest = lines;
       for (auto& line : rest.values) line.offset += i * line.stride;

@@ -804,6 +804,11 @@ CUTE_PY_INLINE typename Integers::Halves narrowed(typename VectorOf<float>::Type
 template <DType type>
 CUTE_PY_INLINE typename VectorOf<float>::Type widened(typename Integers::Halves x) {
   using Vector = typename VectorOf<float>::Type;
+#if defined(__AVX512F__)
+  auto const& halves = reinterpret_cast<__m256i const&>(x);
+  if constexpr (type == DType::f16) return reinterpret_cast<Vector>(_mm512_cvtph_ps(halves));
+  return reinterpret_cast<Vector>(_mm512_slli_epi32(_mm512_cvtepu16_epi32(halves), 16));
+#endif
   using Words = typename Integers::Words;
   Words const bits = __builtin_convertvector(x, Words);
   if constexpr (type == DType::bf16) {

@@ -410,7 +410,7 @@ MicroKernel<std::uint32_t> micro_kernel<std::uint32_t, kIsa>() {
           kNr,
           kNrComplex,
           &multiply<std::uint32_t>,
-          nullptr,
+          &multiply_into<std::uint32_t>,
           nullptr,
           nullptr,
           nullptr,
