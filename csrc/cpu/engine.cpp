@@ -664,6 +664,9 @@ class Multiplication {
         return;
       }
     }
+    if constexpr (!kComplex && !std::is_same_v<Scalar, std::uint32_t>) {
+      if (finish_.is_in_one_pass() && finish_tile(acc, i, j, rows, columns)) return;
+    }
     if constexpr (kComplex) {
       if (joins_plainly() && !g_.reads_c && follow_one_another(&d_places_.rows[i], rows)) {
         Scalar const parts[2] = {finish_.alpha().real(), finish_.alpha().imag()};
@@ -704,6 +707,22 @@ class Multiplication {
       }
       ii += count;
     }
+  }
+
+  // With a bias and an activation, if rows follow one another.
+  bool finish_tile(Scalar const* acc, std::int64_t i, std::int64_t j, std::int64_t rows, std::int64_t columns) const {
+    if (!follows(g_, Role::d) && !follow_one_another(&d_places_.rows[i], rows)) return false;
+    BiasOfTile<Scalar> bias{};
+    if (g_.has_bias) {
+      auto const* const of_rows = &bias_places_.rows[i];
+      bool const is_same =
+          g_.m.rank() == 1 ? g_.m[0].stride[Role::bias] == 0 : std::equal(of_rows + 1, of_rows + rows, of_rows);
+      if (!is_same && !follows(g_, Role::bias) && !follow_one_another(of_rows, rows)) return false;
+      bias = {static_cast<Scalar const*>(x_.data[Role::bias]) + offset_of(g_.l, Role::bias, product_) + of_rows[0],
+              !is_same, &bias_places_.columns[j]};
+    }
+    return finish_.tile(rows, columns, acc, micro_.mr, bias, static_cast<Scalar*>(d_) + d_places_.rows[i],
+                        &d_places_.columns[j]);
   }
 
   static constexpr Role kFinishRoles[] = {Role::c, Role::d, Role::bias, Role::residual};

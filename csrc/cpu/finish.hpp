@@ -54,6 +54,8 @@ class Finish {
 
   // Is D = alpha * sums + beta * C all that is done, in one type?
   bool is_plain() const { return plain_; }
+  // Is there no more than a bias and an activation, in one type?
+  bool is_in_one_pass() const { return in_one_pass_; }
   E alpha() const { return alpha_; }
   E beta() const { return beta_; }
 
@@ -72,7 +74,8 @@ class Finish {
       if (in_one_pass_ && lines[Role::d].stride == 1 && (!g_.has_bias || of_bias.stride == 0 || of_bias.stride == 1)) {
         auto const* const bias = g_.has_bias ? static_cast<E const*>(x_.data[Role::bias]) + of_bias.offset : nullptr;
         auto* const d = static_cast<E*>(x_.data[Role::d]) + lines[Role::d].offset;
-        if (kernel_.finish(count, alpha_, sums, bias, of_bias.stride == 1, g_.activation, d)) return;
+        std::int64_t const only = 0;
+        if (tile(count, 1, sums, 0, {bias, of_bias.stride == 1, &only}, d, &only)) return;
       }
     }
     if (count <= kAtOnce) return some(sums, count, lines);
@@ -81,6 +84,14 @@ class Finish {
       for (auto& line : rest.values) line.offset += i * line.stride;
       some(sums + i, std::min(kAtOnce, count - i), rest);
     }
+  }
+
+  // The same of a tile whose rows follow one another in D and in a bias, and true; false if that cannot be done in one
+  // pass.
+  template <class T>
+  bool tile(std::int64_t rows, std::int64_t columns, T const* sums, std::int64_t column, BiasOfTile<T> const& bias,
+            T* d, std::int64_t const* d_columns) const {
+    return kernel_.finish(g_.activation, rows, columns, alpha_, sums, column, bias, d, d_columns);
   }
 
  private:

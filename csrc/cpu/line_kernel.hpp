@@ -38,6 +38,15 @@ struct ElementFactor {
   std::int64_t k;
 };
 
+// What is added to a tile: its columns are where the offsets say, with an element for each row, which follow one
+// another, or one for all. Null: nothing.
+template <class T>
+struct BiasOfTile {
+  T const* data;
+  bool varies;
+  std::int64_t const* columns;
+};
+
 // Loops over a line of elements, compiled once for each instruction set and for T = float, double and uint32. Arrays
 // lie at any address, unless it is said that they are aligned.
 template <class T>
@@ -97,10 +106,11 @@ struct LineKernel {
   // 2e-7 and that of 1 - erf below 5e-7.
   bool (*activate)(Activation activation, std::int64_t count, T* x);
 
-  // d = activation(alpha * acc + bias), in one pass, and true; false if there is no such loop for T. A bias has an
-  // element for each, or one for all; null: none.
-  bool (*finish)(std::int64_t count, T alpha, T const* acc, T const* bias, bool bias_varies, Activation activation,
-                 T* d);
+  // d(i,j) = activation(alpha * acc(i,j) + bias(i,j)) for i < rows, j < columns, in one pass, and true; false if there
+  // is no such loop for T. acc(i,j) is at acc[i + j * acc_column]; the rows of d follow one another, its columns are
+  // where the offsets say.
+  bool (*finish)(Activation activation, std::int64_t rows, std::int64_t columns, T alpha, T const* acc,
+                 std::int64_t acc_column, BiasOfTile<T> const& bias, T* d, std::int64_t const* d_columns);
 
   // d = alpha * acc + beta * c; beta == 0 does not read c.
   void (*scale)(std::int64_t count, T alpha, T const* acc, T beta, T const* c, T* d);

@@ -600,44 +600,86 @@ void line_settle(std::int64_t count, SumOf<T> const* sums, SumOf<T> const* lost,
 }
 
 // Of 0!, 1!, 2!, ...
-template <class T, int most>
-struct Reciprocals {
-  T value[most + 1] = {1};
+// Of e^r = sum_i c_i r^i for |r| <= ln 2 / 2: of float the last four fitted, of double those of Taylor's series.
+template <class T>
+struct ExpCoefficients {
+  static constexpr int kDegree = 6;
+  float value[kDegree + 1] = {1.0f, 1.0f, 0.5f, 0.16666533f, 0.041667238f, 0.0083675142f, 0.0013863753f};
+};
+template <>
+struct ExpCoefficients<double> {
+  static constexpr int kDegree = 13;
+  double value[kDegree + 1] = {1};
 
-  constexpr Reciprocals() {
-    for (int i = 1; i <= most; ++i) value[i] = value[i - 1] / static_cast<T>(i);
+  constexpr ExpCoefficients() {
+    for (int i = 1; i <= kDegree; ++i) value[i] = value[i - 1] / i;
   }
 };
 
-// e^x by x = n ln 2 + r, a polynomial in r, and 2^n in two factors: neither overflows before the result does. Below the
-// least normal number it stays there.
+// x * 2^n for whole n, rounded once.
 template <class T>
-typename VectorOf<T>::Type exp_of(typename VectorOf<T>::Type x) {
+CUTE_PY_INLINE typename VectorOf<T>::Type times_power_of_two(typename VectorOf<T>::Type const& x,
+                                                             typename VectorOf<T>::Type const& n) {
   using Vector = typename VectorOf<T>::Type;
+#if defined(__AVX512F__)
+  if constexpr (sizeof(T) == 4) {
+    return reinterpret_cast<Vector>(_mm512_scalef_ps(reinterpret_cast<__m512>(x), reinterpret_cast<__m512>(n)));
+  } else {
+    return reinterpret_cast<Vector>(_mm512_scalef_pd(reinterpret_cast<__m512d>(x), reinterpret_cast<__m512d>(n)));
+  }
+#else
+  // Two factors, neither of which overflows before the result does.
   using Index = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
   typedef Index Integers __attribute__((vector_size(kTile.vector_bytes)));
+  constexpr int kMantissa = sizeof(T) == 4 ? 23 : 52;
+  constexpr Index kBias = sizeof(T) == 4 ? 127 : 1023;
+  Integers const whole = __builtin_convertvector(n, Integers);
+  Integers const half = whole >> 1;
+  auto const power = [](Integers const& exponent) { return reinterpret_cast<Vector>((exponent + kBias) << kMantissa); };
+  return x * power(half) * power(whole - half);
+#endif
+}
+
+// x, or the bound that it is beyond. NaN stays.
+template <class T>
+CUTE_PY_INLINE typename VectorOf<T>::Type within(typename VectorOf<T>::Type const& x, T low, T high) {
+  using Vector = typename VectorOf<T>::Type;
+  Vector const zero = {};
+  Vector const least = zero + low;
+  Vector const most = zero + high;
+#if defined(__AVX512F__)
+  if constexpr (sizeof(T) == 4) {
+    auto const from_low = _mm512_max_ps(reinterpret_cast<__m512>(least), reinterpret_cast<__m512>(x));
+    return reinterpret_cast<Vector>(_mm512_min_ps(reinterpret_cast<__m512>(most), from_low));
+  } else {
+    auto const from_low = _mm512_max_pd(reinterpret_cast<__m512d>(least), reinterpret_cast<__m512d>(x));
+    return reinterpret_cast<Vector>(_mm512_min_pd(reinterpret_cast<__m512d>(most), from_low));
+  }
+#else
+  Vector const from_low = x < least ? least : x;
+  return from_low > most ? most : from_low;
+#endif
+}
+
+// e^x by x = n ln 2 + r, a polynomial in r, and 2^n. Below the least normal number it stays there.
+template <class T>
+CUTE_PY_INLINE typename VectorOf<T>::Type exp_of(typename VectorOf<T>::Type x) {
+  using Vector = typename VectorOf<T>::Type;
   constexpr bool kFloat = sizeof(T) == 4;
-  constexpr int kMantissa = kFloat ? 23 : 52;
-  constexpr Index kBias = kFloat ? 127 : 1023;
   constexpr T kLow = kFloat ? T(-87) : T(-708);
   constexpr T kHigh = kFloat ? T(89) : T(710);
   constexpr T kRound = kFloat ? T(12582912) : T(6755399441055744);  // 1.5 * 2^mantissa: what is added to it is rounded
   constexpr T kHighPart = kFloat ? T(0.693359375) : T(0.693147180369123816490);
   constexpr T kLowPart = kFloat ? T(-2.12194440e-4) : T(1.90821492927058770002e-10);
-  constexpr int kDegree = kFloat ? 7 : 13;
   Vector const zero = {};
-  x = x < zero + kLow ? zero + kLow : x;
-  x = x > zero + kHigh ? zero + kHigh : x;
+  x = within<T>(x, kLow, kHigh);
   Vector const n = multiply_add<T>(x, zero + T(1.44269504088896340736), zero + kRound) - kRound;
   Vector const r = multiply_add<T>(n, zero - kLowPart, multiply_add<T>(n, zero - kHighPart, x));
-  constexpr Reciprocals<T, kDegree> kOfFactorial{};
-  Vector y = zero + kOfFactorial.value[kDegree];
+  constexpr ExpCoefficients<T> kOf{};
+  Vector y = zero + kOf.value[kOf.kDegree];
 #pragma GCC unroll 16
-  for (int i = kDegree - 1; i >= 0; --i) y = multiply_add<T>(y, r, zero + kOfFactorial.value[i]);
-  Integers const whole = __builtin_convertvector(n, Integers);
-  Integers const half = whole >> 1;
-  auto const power = [](Integers const& exponent) { return reinterpret_cast<Vector>((exponent + kBias) << kMantissa); };
-  return y * power(half) * power(whole - half);
+  for (int i = kOf.kDegree - 1; i >= 0; --i) y = multiply_add<T>(y, r, zero + kOf.value[i]);
+  return times_power_of_two<T>(y, n);
 }
 
 // 1 - erf(z) for z >= 0, as t * exp(-z^2 + p(t)) with t = 1 / (1 + z / 2). p is fitted to it.
@@ -667,8 +709,8 @@ typename VectorOf<T>::Type activated(typename VectorOf<T>::Type x) {
     return x / (T(1) + exp_of<T>(-x));
   } else if constexpr (activation == Activation::gelu_tanh) {
     // (1 + tanh(u)) / 2 = 1 / (1 + e^(-2u))
-    Vector const u = T(0.79788456080286535588) * multiply_add<T>(T(0.044715) * x * x, x, x);
-    return x / (T(1) + exp_of<T>(T(-2) * u));
+    constexpr T kMinusTwo = T(-2) * T(0.79788456080286535588);
+    return x / (T(1) + exp_of<T>(kMinusTwo * multiply_add<T>(T(0.044715) * x * x, x, x)));
   } else {
     Vector const z = x * T(0.70710678118654752440);
     Vector const tail = erfc_of(z < zero ? -z : z);
@@ -705,52 +747,60 @@ bool line_activate(Activation activation, std::int64_t count, T* x) {
 }
 
 template <class T, Activation activation>
-bool finish_line(std::int64_t count, T alpha, T const* acc, T const* bias, bool bias_varies, T* d) {
+bool finish_columns(std::int64_t rows, std::int64_t columns, T alpha, T const* acc, std::int64_t acc_column,
+                    BiasOfTile<T> const& bias, T* d, std::int64_t const* d_columns) {
   using Vector = typename VectorOf<T>::Type;
+  bool const has_bias = bias.data != nullptr;
   auto const finished = [&](Vector x, Vector of_bias) CUTE_PY_INLINE_LAMBDA {
     x = alpha * x;
-    if (bias != nullptr) x = x + of_bias;
+    if (has_bias) x = x + of_bias;
     if constexpr (activation == Activation::none) {
       return x;
     } else {
       return activated<T, activation>(x);
     }
   };
-  T number = 0;
-  if (bias != nullptr && !bias_varies) __builtin_memcpy(&number, bias, sizeof(T));
-  Vector const same = broadcast<T>(number);
-  bool const has_line = bias != nullptr && bias_varies;
-  std::int64_t i = 0;
-  for (; i + kLanes<T> <= count; i += kLanes<T>) {
+  for (std::int64_t j = 0; j < columns; ++j) {
+    T const* const from = acc + j * acc_column;
+    T* const to = d + d_columns[j];
+    T const* const line = has_bias ? bias.data + bias.columns[j] : nullptr;
+    T number = 0;
+    if (has_bias && !bias.varies) __builtin_memcpy(&number, line, sizeof(T));
+    Vector const same = broadcast<T>(number);
+    bool const has_line = has_bias && bias.varies;
+    std::int64_t i = 0;
+    for (; i + kLanes<T> <= rows; i += kLanes<T>) {
+      Vector of_bias = same;
+      if (has_line) of_bias = loose(line + i);
+      loose(to + i) = finished(loose(from + i), of_bias);
+    }
+    if (i == rows) continue;
     Vector of_bias = same;
-    if (has_line) of_bias = loose(bias + i);
-    loose(d + i) = finished(loose(acc + i), of_bias);
+    if (has_line) of_bias = load_first(line + i, rows - i);
+    store_first(to + i, rows - i, finished(load_first(from + i, rows - i), of_bias));
   }
-  if (i == count) return true;
-  Vector of_bias = same;
-  if (has_line) of_bias = load_first(bias + i, count - i);
-  store_first(d + i, count - i, finished(load_first(acc + i, count - i), of_bias));
   return true;
 }
 
 template <class T>
-bool line_finish(std::int64_t count, T alpha, T const* acc, T const* bias, bool bias_varies, Activation activation,
-                 T* d) {
+bool line_finish(Activation activation, std::int64_t rows, std::int64_t columns, T alpha, T const* acc,
+                 std::int64_t acc_column, BiasOfTile<T> const& bias, T* d, std::int64_t const* d_columns) {
+  auto const finish = [&](auto of) {
+    return finish_columns<T, decltype(of)::value>(rows, columns, alpha, acc, acc_column, bias, d, d_columns);
+  };
   switch (activation) {
     case Activation::none:
-      return finish_line<T, Activation::none>(count, alpha, acc, bias, bias_varies, d);
+      return finish(std::integral_constant<Activation, Activation::none>{});
     case Activation::relu:
-      return finish_line<T, Activation::relu>(count, alpha, acc, bias, bias_varies, d);
+      return finish(std::integral_constant<Activation, Activation::relu>{});
     case Activation::sigmoid:
-      return finish_line<T, Activation::sigmoid>(count, alpha, acc, bias, bias_varies, d);
+      return finish(std::integral_constant<Activation, Activation::sigmoid>{});
     case Activation::silu:
-      return finish_line<T, Activation::silu>(count, alpha, acc, bias, bias_varies, d);
+      return finish(std::integral_constant<Activation, Activation::silu>{});
     case Activation::gelu_tanh:
-      return finish_line<T, Activation::gelu_tanh>(count, alpha, acc, bias, bias_varies, d);
+      return finish(std::integral_constant<Activation, Activation::gelu_tanh>{});
     case Activation::gelu:
-      if constexpr (sizeof(T) == 4) {
-        return finish_line<T, Activation::gelu>(count, alpha, acc, bias, bias_varies, d);
-      }
+      if constexpr (sizeof(T) == 4) return finish(std::integral_constant<Activation, Activation::gelu>{});
   }
   return false;
 }
