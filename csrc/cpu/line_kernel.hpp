@@ -19,6 +19,9 @@ struct SumOfGroups<float> {
 template <class T>
 using SumOf = typename SumOfGroups<T>::Type;
 
+// The most columns that are written row by row out of vectors along the rows.
+inline constexpr std::int64_t kMostInterleaved = 8;
+
 // The most lanes of a vector.
 inline constexpr int kMostLanes = 16;
 
@@ -111,6 +114,10 @@ struct LineKernel {
   // where the offsets say.
   bool (*finish)(Activation activation, std::int64_t rows, std::int64_t columns, T alpha, T const* acc,
                  std::int64_t acc_column, BiasOfTile<T> const& bias, T* d, std::int64_t const* d_columns);
+
+  // d[i * columns + j] = alpha * acc(i,j) for i < rows, j < columns, acc(i,j) at acc[i + j * acc_column], and true;
+  // false if there are more columns than kMostInterleaved, or than a vector has lanes.
+  bool (*interleave)(std::int64_t rows, std::int64_t columns, T alpha, T const* acc, std::int64_t acc_column, T* d);
 
   // d = alpha * acc + beta * c; beta == 0 does not read c.
   void (*scale)(std::int64_t count, T alpha, T const* acc, T beta, T const* c, T* d);

@@ -805,6 +805,62 @@ bool line_finish(Activation activation, std::int64_t rows, std::int64_t columns,
   return false;
 }
 
+// Rounds of exchanges put a row's elements side by side, with room for as many as the next power of two; a shuffle
+// closes the gaps. What a store leaves behind its rows is written again by the next.
+template <class T, int columns>
+void interleave_columns(std::int64_t rows, T alpha, T const* acc, std::int64_t acc_column, T* d) {
+  using Vector = typename VectorOf<T>::Type;
+  constexpr int kPlaces = columns <= 2 ? 2 : columns <= 4 ? 4 : 8;
+  if constexpr (kPlaces <= kLanes<T>) {
+    constexpr int kRows = kLanes<T> / kPlaces;  // of a vector
+    typename MaskOf<T>::Type close;
+    for (int i = 0; i < kLanes<T>; ++i) close[i] = i < kRows * columns ? i / columns * kPlaces + i % columns : 0;
+    for (std::int64_t i = 0; i < rows; i += kLanes<T>) {
+      Vector x[kPlaces] = {};
+#pragma GCC unroll 8
+      for (int j = 0; j < columns; ++j) {
+        T const* const from = acc + j * acc_column + i;
+        x[j] = alpha * (rows - i >= kLanes<T> ? Vector(loose(from)) : load_first(from, rows - i));
+      }
+#pragma GCC unroll 3
+      for (int round = 1; round < kPlaces; round *= 2) {
+        Vector y[kPlaces];
+#pragma GCC unroll 4
+        for (int j = 0; j < kPlaces / 2; ++j) {
+          y[2 * j] = in_turns<T, false>(x[j], x[j + kPlaces / 2]);
+          y[2 * j + 1] = in_turns<T, true>(x[j], x[j + kPlaces / 2]);
+        }
+#pragma GCC unroll 8
+        for (int j = 0; j < kPlaces; ++j) x[j] = y[j];
+      }
+#pragma GCC unroll 8
+      for (int j = 0; j < kPlaces; ++j) {
+        auto const row = i + j * kRows;
+        if (row >= rows) break;
+        Vector const closed = columns == kPlaces ? x[j] : __builtin_shuffle(x[j], close);
+        auto const left = (rows - row) * columns;
+        if (left >= kLanes<T>) {
+          loose(d + row * columns) = closed;
+        } else {
+          store_first(d + row * columns, left < kRows * columns ? left : kRows * columns, closed);
+        }
+      }
+    }
+  }
+}
+
+template <class T, int columns = 2>
+bool line_interleave(std::int64_t rows, std::int64_t wanted, T alpha, T const* acc, std::int64_t acc_column, T* d) {
+  if constexpr (columns > kMostInterleaved || columns > kLanes<T>) {
+    return false;
+  } else {
+    if (wanted > columns) return line_interleave<T, columns + 1>(rows, wanted, alpha, acc, acc_column, d);
+    if (wanted < columns) return false;
+    interleave_columns<T, columns>(rows, alpha, acc, acc_column, d);
+    return true;
+  }
+}
+
 template <class T>
 void line_scale(std::int64_t count, T alpha, T const* acc, T beta, T const* c, T* d) {
   typedef T LooseElement __attribute__((aligned(1), may_alias));
@@ -936,6 +992,7 @@ LineKernel<float> line_kernel<float, kIsa>() {
           &line_settle<float>,
           &line_activate<float>,
           &line_finish<float>,
+          &line_interleave<float>,
           &line_scale<float>,
           &line_narrow,
           &line_widen};
@@ -960,6 +1017,7 @@ LineKernel<double> line_kernel<double, kIsa>() {
           &line_settle<double>,
           &line_activate<double>,
           &line_finish<double>,
+          &line_interleave<double>,
           &line_scale<double>,
           nullptr,
           nullptr};
@@ -983,6 +1041,7 @@ LineKernel<std::uint32_t> line_kernel<std::uint32_t, kIsa>() {
           &line_add<std::uint32_t>,
           &line_gather<std::uint32_t>,
           &line_settle<std::uint32_t>,
+          nullptr,
           nullptr,
           nullptr,
           nullptr,

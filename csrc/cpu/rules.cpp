@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cpu/line_kernel.hpp"
 #include "cpu/loop_plan.hpp"
 #include "cpu/micro_kernel.hpp"
 
@@ -40,6 +41,18 @@ Estimate on_less(Traits const& t, double us, Bound bound) { return {us * (t.isa 
 constexpr double kBytesPerUs = 10e3;
 constexpr double kBytesInCache = 1 << 20;
 
+// Cycles of a core in a microsecond, and what it reads in one from its second-level cache.
+constexpr double kCyclesPerUs = 2000;
+constexpr double kBytesPerUsNear = 25e3;
+constexpr double kBytesPerUsFar = 15e3;
+constexpr double kBytesInNearest = 32 << 10;
+constexpr double kBytesInFarthest = 16 << 20;
+
+// To write a result once, dense.
+double us_to_write(double bytes) {
+  return bytes / (bytes <= kBytesInCache ? kBytesPerUsNear : bytes <= kBytesInFarthest ? kBytesPerUsFar : kBytesPerUs);
+}
+
 // A result whose rows do not follow one another is written number by number, so many in a microsecond.
 double scattered_per_us(double bytes) { return bytes > kBytesInCache ? 150 : 600; }
 
@@ -59,13 +72,6 @@ double work_of(Extents const& x) {
   return static_cast<double>(x.m) * static_cast<double>(x.n) * static_cast<double>(std::max<std::int64_t>(x.k, 1)) *
          static_cast<double>(x.l);
 }
-
-// Cycles of a core in a microsecond, and what it reads in one from its second-level cache.
-constexpr double kCyclesPerUs = 2000;
-constexpr double kBytesPerUsNear = 25e3;
-constexpr double kBytesPerUsFar = 15e3;
-constexpr double kBytesInNearest = 32 << 10;
-constexpr double kBytesInFarthest = 16 << 20;
 
 // To read the factors once.
 double us_to_read(Geometry const& g, Extents const& x) {
@@ -143,14 +149,14 @@ Estimate engine(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo
   double const read = (us_to_pack(Role::a, g.m, x.m, t.tile[0]) + us_to_pack(Role::b, g.n, x.n, t.tile[1])) *
                       static_cast<double>(x.l) / threads;
   double const bytes_d = results * bytes_of(g.type[Role::d]);
-  double const memory = follow ? bytes_d / (bytes_d > kBytesInCache ? kBytesPerUs : 0.6 * kBytesPerUsNear)
-                               : results / scattered_per_us(results * bytes_of(g.type[Role::d]));
+  double const memory = follow ? us_to_write(bytes_d) : results / scattered_per_us(results * bytes_of(g.type[Role::d]));
   return on(t, kCallUs + math + read + memory, math > memory ? Bound::math : Bound::memory);
 }
 
 // A product of a batch, and a tile of it, without packing.
 constexpr double kSmallProductUs = 0.05;
 constexpr double kSmallTileUs = 0.015;
+constexpr double kInterleavedPerUs = 2500;
 constexpr double kWrittenInPieces = 2;  // lines of memory, in two passes
 
 Estimate small(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo const& device) {
@@ -175,14 +181,16 @@ Estimate small(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo 
   auto const panels = static_cast<double>(std::max<std::int64_t>(ceil_div(x.m, rows), 1));
   double const vectors = std::ceil(static_cast<double>(std::min(rows, x.m)) / static_cast<double>(lanes));
 
-  // Of a step of k of a tile, the multiplications and what brings rows into registers.
+  // Cycles of a step of k of a tile: multiplications, numbers of B that are loaded, and what brings rows into
+  // registers, while sums that wait for each other leave time for it.
   constexpr double kLatency = 4;
   double const transposed = t.isa == Isa::avx512 ? 2.5 : 1.25;
-  double const products = std::max(kLatency, 0.55 * vectors * columns);
+  double const products = (0.5 * vectors + 0.25) * columns;
   double const moved = in_place ? 0 : own_a && stride_of(g.k, Role::a) == 1 ? transposed * vectors : 60 * vectors;
   double const converted = own_b ? 0 : 4 * columns;
   double const step =
-      static_cast<double>(tiles_n) * (products + converted) + moved * (along_k || x.k > kMostStepsPacked ? tiles_n : 1);
+      static_cast<double>(tiles_n) * (std::max(kLatency, products + (along_k ? moved : 0.0)) + converted) +
+      (along_k ? 0.0 : moved * (x.k > kMostStepsPacked ? tiles_n : 1));
   double const math = panels * (k * step / kCyclesPerUs + static_cast<double>(tiles_n) * kSmallTileUs);
 
   // A is read once, if a panel of it stays near; B for each panel; D in pieces, if its rows do not follow one another.
@@ -198,10 +206,12 @@ Estimate small(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo 
                       us_to_read_again(bytes_b, piece_b) * (is_by_columns ? 1 : panels);
   double const bytes_d = m * n * l * of_type(Role::d);
   bool const in_pieces = !is_by_columns && panels > 1 && bytes_d > kBytesInCache;
-  double const kWrittenPerUs = bytes_d > kBytesInCache ? kBytesPerUs : kBytesPerUsNear;
   bool const follows = stride_of(g.m, Role::d) == 1;
-  double const written = m * n * (in_pieces ? kWrittenInPieces : 1) *
-                         (follows ? of_type(Role::d) / kWrittenPerUs : 1 / scattered_per_us(bytes_d));
+  bool const is_interleaved = x.n <= std::min<std::int64_t>(kMostInterleaved, lanes) && stride_of(g.n, Role::d) == 1 &&
+                              stride_of(g.m, Role::d) == x.n;
+  double const written = (in_pieces ? kWrittenInPieces : 1) * (follows          ? us_to_write(bytes_d) / l
+                                                               : is_interleaved ? m * n / kInterleavedPerUs
+                                                                                : m * n / scattered_per_us(bytes_d));
   double const us = kSmallProductUs + std::max(math, read) + 0.3 * std::min(math, read) + written;
   return on_less(t, kCallUs + us * l / threads_for(work_of(x), 1 << 21, device),
                  math > read ? Bound::math : Bound::memory);
@@ -240,8 +250,7 @@ double us_of_rectangles(Geometry const& g, Extents const& x, LoopPlan const& pla
   double const vector = kVectorUs * std::ceil(extent / kLanes) / extent;
   double const rectangle = kRectangleUs / std::min(static_cast<double>(i.extent * j.extent), 8192.0);
   double const bytes = results * bytes_of(g.type[Role::d]);
-  double const written = bytes / (bytes > kBytesInCache ? kBytesPerUs : kBytesPerUsNear);
-  return results * (k * (element + vector) + rectangle) + written;
+  return results * (k * (element + vector) + rectangle) + us_to_write(bytes);
 }
 
 Estimate loops(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo const& device) {
@@ -285,8 +294,9 @@ Estimate loops(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo 
     }
     us = chains * (steps * std::max(step, row_step) * slow + kRowsUs * std::ceil(steps / run));
   }
-  if (!plan.in_rectangles && plan.free[0].stride[Role::d] != 1)
-    us += results / scattered_per_us(results * bytes_of(g.type[Role::d]));
+  double const bytes_d = results * bytes_of(g.type[Role::d]);
+  if (!plan.in_rectangles)
+    us += plan.free[0].stride[Role::d] == 1 ? us_to_write(bytes_d) : results / scattered_per_us(bytes_d);
   double const read = us_to_read(g, x) * (g.n.size() > 1 && g.m.size() > 1 && x.k > 1 ? std::min(x.m, x.n) : 1);
   return on_less(t, kCallUs + std::max(us, read) / threads_for(work_of(x), 1 << 18, device), Bound::memory);
 }

@@ -251,6 +251,8 @@ class SmallProducts {
     }
     if (finish_.is_plain() && !g_.reads_c) {
       T* const d = static_cast<T*>(x_.data[Role::d]) + at(Role::d);
+      bool const is_dense = column_[Role::d] == 1 && row_[Role::d] == columns;
+      if (is_dense && line_.interleave(rows, columns, finish_.alpha(), acc, rows_, d)) return;
       for (std::int64_t i = 0; i < rows; ++i) {
         for (std::int64_t j = 0; j < columns; ++j) {
           d[i * row_[Role::d] + columns_d_[j]] = finish_.alpha() * acc[j * rows_ + i];
