@@ -42,8 +42,8 @@ std::int64_t length(Mode const& mode, Role role) {
   return stride == 0 ? std::numeric_limits<std::int64_t>::max() : stride;
 }
 
-// The modes of a copy: the fastest of D, the fastest of A (the same, if that is one of one element); those that go on
-// where these end; and the others.
+// The modes of a copy: the fastest of D, the fastest of A; those that go on where these end; and the others. If one
+// mode is the fastest of both, A's are the fastest of D and of A that are left.
 struct Plan {
   Mode fast_d;
   Mode fast_a;
@@ -57,7 +57,9 @@ struct Plan {
     bool const is_fast_in_both = std::none_of(
         modes.begin(), modes.end(), [&](Mode const& mode) { return length(mode, Role::a) < length(fast_d, Role::a); });
     take(modes, is_fast_in_both ? Role::d : Role::a, fast_a);
-    if (!is_fast_in_both) {
+    if (is_fast_in_both) {
+      take(modes, Role::a, next_a);
+    } else {
       take_next(modes, Role::d, fast_d, next_d);
       take_next(modes, Role::a, fast_a, next_a);
     }
@@ -126,7 +128,9 @@ class Copy {
         d_(plan_.fast_d.extent, most_of_d()),
         a_(plan_.fast_a.extent, most_of_a()),
         next_d_(plan_.next_d.extent, past_caches_ && transposes_ ? kBytesAlongD / bytes / d_.length : 1),
-        next_a_(plan_.next_a.extent, past_caches_ && transposes_ ? kBytesAlongA / bytes / a_.length : 1) {}
+        next_a_(plan_.next_a.extent, in_short_rows()               ? kSide
+                                     : past_caches_ && transposes_ ? kBytesAlongA / bytes / a_.length
+                                                                   : 1) {}
 
   void run(char const* from, char* to, Execution const& execution) const {
     auto const count = d_.count * a_.count * next_d_.count * next_a_.count * plan_.others.size();
@@ -152,6 +156,9 @@ class Copy {
     std::int64_t count;
   };
 
+  // Rows so short that lines of a cache have several, of which all are used while they are there.
+  bool in_short_rows() const { return in_rows_ && plan_.fast_d.extent * bytes < kShortestRow; }
+
   std::int64_t most_of_d() const {
     if (transposes_) return past_caches_ ? kBytesAlongD / bytes : kSide;
     return kBytesOfBlock / bytes / (in_rows_ ? 1 : std::min(plan_.fast_a.extent, kSide));
@@ -159,7 +166,7 @@ class Copy {
 
   std::int64_t most_of_a() const {
     if (transposes_ && past_caches_) return kBytesAlongA / bytes;
-    return in_rows_ ? kBytesOfBlock / bytes / d_.length : kSide;
+    return in_rows_ && !in_short_rows() ? kBytesOfBlock / bytes / d_.length : kSide;
   }
 
   // Room for what lies behind a block in its last line of a cache.
@@ -222,12 +229,31 @@ class Copy {
       if (in_rows_ && past_caches_ && count_d * bytes >= kShortestRow) {
         kernel_.stream(count_d, reinterpret_cast<Number const*>(x), reinterpret_cast<Number*>(y));
       } else if (in_rows_) {
-        std::memcpy(y, x, static_cast<std::size_t>(count_d * bytes));
+        copy_row(y, x, static_cast<std::size_t>(count_d * bytes));
       } else if (d == bytes) {
         for (std::int64_t i = 0; i < count_d; ++i) std::memcpy(y + i * bytes, x + i * a, bytes);
       } else {
         for (std::int64_t i = 0; i < count_d; ++i) std::memcpy(y + i * d, x + i * a, bytes);
       }
+    }
+  }
+
+  // Most rows are so short that a call takes longer than what it does.
+  static void copy_row(char* to, char const* from, std::size_t count) {
+    auto const both_ends = [&](auto size) {
+      std::memcpy(to, from, size);
+      std::memcpy(to + count - size, from + count - size, size);
+    };
+    if (count > 32) {
+      std::memcpy(to, from, count);
+    } else if (count >= 16) {
+      both_ends(std::integral_constant<std::size_t, 16>{});
+    } else if (count >= 8) {
+      both_ends(std::integral_constant<std::size_t, 8>{});
+    } else if (count >= 4) {
+      both_ends(std::integral_constant<std::size_t, 4>{});
+    } else {
+      for (std::size_t i = 0; i < count; ++i) to[i] = from[i];
     }
   }
 
