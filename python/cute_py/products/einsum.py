@@ -50,6 +50,8 @@ class _Step(NamedTuple):
     """The same as a copy, if it only orders the modes of one operand anew."""
     kept: str = ""
     """The indices of the result, of an operand that is not summed."""
+    modes: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+    """The same, and before them those of the operand, as numbers: of each the first mode that has it."""
 
 
 class _Pairs:
@@ -307,7 +309,10 @@ einsum.__signature__ = written_out(Einsum.__call__, EinsumOptions)  # type: igno
 
 def _are_plain(arrays: tuple[Any, ...]) -> bool:
     """Are these NumPy's arrays of types whose products are of that type? Most are, and need no more thought."""
-    return all(type(array) is np.ndarray and array.dtype.char in "fdFD" for array in arrays)
+    for array in arrays:
+        if type(array) is not np.ndarray or array.dtype.char not in "fdFD":
+            return False
+    return True
 
 
 @lru_cache(maxsize=1024)
@@ -325,7 +330,8 @@ def _step_of(name: str, x: int, of_x: str, y: int | None, of_y: str, kept: str, 
     if y is not None or set(kept) != set(of_x):
         return _Step(x, y, product, text, is_of_halves)
     copy = _core.make_product(name, labels=(of_x, "", kept), copies=True) if len(kept) == len(of_x) else None
-    return _Step(x, y, product, text, is_of_halves, copy, kept)
+    modes = tuple(map(of_x.index, of_x)), tuple(map(of_x.index, kept))
+    return _Step(x, y, product, text, is_of_halves, copy, kept, modes)
 
 
 def _can_copy(x: Any, step: _Step, out: Any) -> bool:
@@ -343,29 +349,29 @@ def _moved(x: Any, step: _Step, out: Any) -> Any:
 
 def _view(x: Any, step: _Step) -> Any:
     """Return the modes of `x` in the order of the result, and its diagonals, or nothing if its library has no such views."""
-    of = step.labels.partition("->")[0]
-    if len(set(of)) == len(of):
-        order = [of.index(letter) for letter in step.kept]
+    given, order = step.modes
+    if len(order) == len(given):
         if type(x) is np.ndarray:
             return x.transpose(order)
         if hasattr(x, "permute"):  # PyTorch's
             return x.permute(order)
         return x.transpose(order) if hasattr(x, "transpose") else None
-    extents: dict[str, int] = {}
-    if any(extents.setdefault(letter, extent) != extent for letter, extent in zip(of, x.shape, strict=True)):
-        return None
+    shape = x.shape
+    for extent, first in zip(shape, given, strict=True):
+        if extent != shape[first]:
+            return None
     if type(x) is np.ndarray:
-        return np.einsum(x, [of.index(letter) for letter in of], [of.index(letter) for letter in step.kept])
+        return np.einsum(x, given, order)
     if not hasattr(x, "diagonal"):
         return None
-    letters = of
+    letters = step.labels.partition("->")[0]
     while len(set(letters)) < len(letters):
         letter = next(letter for letter in letters if letters.count(letter) > 1)
         first = letters.index(letter)
         second = letters.index(letter, first + 1)
         x = x.diagonal(0, first, second)
         letters = letters[:first] + letters[first + 1 : second] + letters[second + 1 :] + letter
-    order = [letters.index(letter) for letter in step.kept]
+    order = tuple(map(letters.index, step.kept))
     return x.permute(order) if hasattr(x, "permute") else x.transpose(order)
 
 
