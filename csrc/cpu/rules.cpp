@@ -12,7 +12,7 @@ namespace cute_py::cpu {
 namespace {
 
 // Multiply-adds of a core in a microsecond.
-constexpr double kOfFloats = 50e3;
+constexpr double kOfFloats = 32e3;
 
 double speed_of(Traits const& t) {
   switch (t.compute) {
@@ -38,13 +38,13 @@ Estimate on(Traits const& t, double us, Bound bound) {
 Estimate on_less(Traits const& t, double us, Bound bound) { return {us * (t.isa == Isa::baseline ? 2 : 1), bound}; }
 
 // What memory moves in a microsecond; smaller arrays are in a cache.
-constexpr double kBytesPerUs = 10e3;
+constexpr double kBytesPerUs = 16e3;
 constexpr double kBytesInCache = 1 << 20;
 
 // Cycles of a core in a microsecond, and what it reads in one from its second-level cache.
-constexpr double kCyclesPerUs = 2000;
-constexpr double kBytesPerUsNear = 25e3;
-constexpr double kBytesPerUsFar = 15e3;
+constexpr double kCyclesPerUs = 1600;
+constexpr double kBytesPerUsNear = 40e3;
+constexpr double kBytesPerUsFar = 24e3;
 constexpr double kBytesInNearest = 32 << 10;
 constexpr double kBytesInFarthest = 16 << 20;
 
@@ -59,10 +59,10 @@ double scattered_per_us(double bytes) { return bytes > kBytesInCache ? 150 : 600
 // Numbers that are packed in a microsecond, in vectors and one by one, and what a product of a batch, and a register
 // tile of it, take beside their multiply-adds: a tile that leaves as it is, or by way of memory.
 constexpr double kPackedPerUs = 2500;
-constexpr double kPackedApartPerUs = 400;
+constexpr double kPackedApartPerUs = 640;
 constexpr double kProductUs = 1;
 constexpr double kTileUs = 0.01;
-constexpr double kTileByMemoryUs = 0.05;
+constexpr double kTileByMemoryUs = 0.08;
 
 double threads_for(double work, double per_thread, DeviceInfo const& device) {
   return std::clamp(work / per_thread, 1.0, static_cast<double>(std::max(device.multiprocessors, 1)));
@@ -219,18 +219,18 @@ Estimate small(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo 
 
 // Multiply-adds of lines that a core does in a microsecond, and what a piece of a line takes beside them. Of rows, a
 // step of k of all lanes, and what begins a run of steps of all lanes.
-constexpr double kLoopsPerUs = 4500;
+constexpr double kLoopsPerUs = 5700;
 constexpr double kLoopsSharedPerUs = 12e3;  // if one of the factors is the same along the line
-constexpr double kLineUs = 0.08;
+constexpr double kLineUs = 0.1;
 constexpr double kRowStepUs = 0.003;
 constexpr double kApartUs = 0.002;
 constexpr double kRowsUs = 0.1;
 
 // Of products in rectangles: what it takes to bring an element of a factor into a register, by how it lies, and what a
 // vector and a rectangle take.
-constexpr double kAcrossUs = 0.00025;
-constexpr double kRectangleApartUs = 0.001;
-constexpr double kVectorUs = 0.002;
+constexpr double kAcrossUs = 0.0002;
+constexpr double kRectangleApartUs = 0.0016;
+constexpr double kVectorUs = 0.0032;
 constexpr double kRectangleUs = 0.03;
 
 double us_of_rectangles(Geometry const& g, Extents const& x, LoopPlan const& plan) {
@@ -310,7 +310,7 @@ Estimate reference(Geometry const& g, Extents const& x, Traits const& t, DeviceI
 // A copy of memory, of what is in which cache, and what the pieces take in which it is moved if they are short, or an
 // element that is transposed in fewer rows or columns than a vector has lanes.
 constexpr double kPieceUs = 0.003;
-constexpr double kShortTransposedUs = 0.0012;
+constexpr double kShortTransposedUs = 0.00075;
 
 Estimate copy(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo const&) {
   Modes modes = g.m;
