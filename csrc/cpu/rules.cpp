@@ -62,7 +62,7 @@ constexpr double kPackedPerUs = 2500;
 constexpr double kPackedApartPerUs = 640;
 constexpr double kProductUs = 1;
 constexpr double kTileUs = 0.01;
-constexpr double kTileByMemoryUs = 0.08;
+constexpr double kTileByMemoryUs = 0.12;
 
 double threads_for(double work, double per_thread, DeviceInfo const& device) {
   return std::clamp(work / per_thread, 1.0, static_cast<double>(std::max(device.multiprocessors, 1)));
