@@ -74,6 +74,7 @@ class SmallProducts {
     for (std::int64_t j = 0; j < columns_; ++j) {
       columns_c_[j] = j * column_[Role::c];
       columns_d_[j] = j * column_[Role::d];
+      columns_bias_[j] = j * column_[Role::bias];
     }
   }
 
@@ -260,6 +261,12 @@ class SmallProducts {
       }
       return;
     }
+    bool const has_rows = row_[Role::d] == 1 && (!g_.has_bias || row_[Role::bias] == 0 || row_[Role::bias] == 1);
+    if (finish_.is_in_one_pass() && has_rows) {
+      auto const* const bias = g_.has_bias ? static_cast<T const*>(x_.data[Role::bias]) + at(Role::bias) : nullptr;
+      T* const d = static_cast<T*>(x_.data[Role::d]) + at(Role::d);
+      if (finish_.tile(rows, columns, acc, rows_, {bias, row_[Role::bias] == 1, columns_bias_}, d, columns_d_)) return;
+    }
     PerRole<Line> lines;
     for (Role const role : {Role::c, Role::d, Role::bias, Role::residual}) {
       if (g_.has(role)) lines[role] = {at(role), row_[role]};
@@ -291,6 +298,7 @@ class SmallProducts {
   PerRole<std::int64_t> column_;
   std::int64_t columns_c_[kMostColumns];
   std::int64_t columns_d_[kMostColumns];
+  std::int64_t columns_bias_[kMostColumns];
   Finish<compute> const finish_;
 };
 
