@@ -53,8 +53,8 @@ inline bool is_simple(Geometry const& g) {
 
 // Puts the modes of a rectangle first, if there is one: one along which the result is dense, and one along which the
 // larger factor is, or else the next of the result that is no short one.
-inline void find_rectangle(Geometry const& g, std::int64_t block_k, Role larger, LoopPlan& plan) {
-  if (!is_simple(g) || g.k.rank() > 1 || plan.k > block_k || !(plan.in_lines || plan.k == 1)) return;
+inline void find_rectangle(Geometry const& g, Role larger, LoopPlan& plan) {
+  if (!is_simple(g) || g.k.rank() > 1 || plan.k > kBlockOfK || !(plan.in_lines || plan.k == 1)) return;
   auto const move = [&](int from, int to) {
     std::rotate(plan.free.begin() + to, plan.free.begin() + from, plan.free.begin() + from + 1);
   };
@@ -80,7 +80,7 @@ inline void find_rectangle(Geometry const& g, std::int64_t block_k, Role larger,
   if (next < plan.free.rank()) move(next, 1);
 }
 
-inline LoopPlan make_plan(Geometry const& g, std::int64_t block_k) {
+inline LoopPlan make_plan(Geometry const& g) {
   LoopPlan plan;
   for (Modes const* group : {&g.m, &g.n, &g.l}) {
     for (Mode const& mode : *group) plan.free.push_back(mode);
@@ -88,7 +88,7 @@ inline LoopPlan make_plan(Geometry const& g, std::int64_t block_k) {
   coalesce(plan.free);
   plan.elements = plan.free.size();
   plan.k = g.multiplies ? g.k.size() : 0;
-  plan.blocks = ceil_div(plan.k, block_k);
+  plan.blocks = ceil_div(plan.k, kBlockOfK);
 
   std::stable_sort(plan.free.begin(), plan.free.end(), [](Mode const& x, Mode const& y) {
     auto const of = [](Mode const& mode) {
@@ -127,7 +127,7 @@ inline LoopPlan make_plan(Geometry const& g, std::int64_t block_k) {
     });
     std::rotate(plan.free.begin(), cheapest, cheapest + 1);
   }
-  find_rectangle(g, block_k, larger, plan);
+  find_rectangle(g, larger, plan);
   if (plan.free.rank() == 0) plan.free.push_back(Mode{1, {}, false, false});
   return plan;
 }

@@ -444,7 +444,7 @@ class LoopLaunch final : public Launch {
 
  public:
   LoopLaunch(LineKernel<Scalar> const& kernel, Geometry const& geometry)
-      : kernel_(kernel), geometry_(geometry), plan_(make_plan(geometry, kBlockOfK)) {}
+      : kernel_(kernel), geometry_(geometry), plan_(make_plan(geometry)) {}
 
   int run(Arguments const& arguments, Execution const& execution) const override {
     if (geometry_.is_empty()) return 0;

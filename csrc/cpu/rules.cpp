@@ -254,7 +254,7 @@ double us_of_rectangles(Geometry const& g, Extents const& x, LoopPlan const& pla
 }
 
 Estimate loops(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo const& device) {
-  LoopPlan const plan = make_plan(g, kBlockOfK);
+  LoopPlan const plan = make_plan(g);
   auto const results = static_cast<double>(plan.elements);
   auto const k = static_cast<double>(std::max<std::int64_t>(x.k, 1));
   auto const run = static_cast<double>(g.k.rank() == 0 ? 1 : std::max<std::int64_t>(g.k[0].extent, 1));
