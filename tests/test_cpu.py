@@ -156,6 +156,9 @@ def test_long_sums_lose_no_digits(elements: int) -> None:
         ((19, 20, 18, 21, 16), (2, 3, 1, 0, 4)),
         ((19, 20, 18, 21, 16), (4, 3, 2, 1, 0)),
         ((5, 100003, 5), (2, 1, 0)),
+        ((9001, 17, 3), (1, 0, 2)),
+        ((30, 20, 300, 12), (2, 1, 0, 3)),
+        ((70, 80, 90, 2), (1, 2, 0, 3)),
     ],
     ids=str,
 )
@@ -281,6 +284,80 @@ def test_few_rows_and_columns(isa: str, dtype: str) -> None:
                         np.testing.assert_array_equal(out, same)
                         room[1:-1, 1:-1] = 7
                         assert (room == 7).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("isa", isas())
+def test_few_columns_of_a_dense_result_that_is_row_major(isa: str, dtype: str) -> None:
+    """Rows are put together in registers; nothing is written behind the last."""
+    rng = np.random.default_rng(0)
+    kernel = f"cpu_small_{isa}_{'f32' if dtype == 'float32' else 'f64'}"
+    for m in (1, 2, 3, 7, 8, 9, 16, 17, 33, 64, 65, 129):
+        for n in range(1, 10):
+            for k in (1, 5, 400):
+                A = np.asfortranarray(rng.integers(-4, 5, (m, k)).astype(dtype))
+                B = rng.integers(-4, 5, (n, k)).astype(dtype)
+                room = np.full(m * n + 64, 7, dtype)
+                out = room[32 : 32 + m * n].reshape(m, n)
+                cute_py.gemm(A, B, out, alpha=2, kernel=kernel)
+                np.testing.assert_array_equal(out, 2 * A @ B.T)
+                assert (room[:32] == 7).all()
+                assert (room[32 + m * n :] == 7).all()
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("isa", isas())
+@pytest.mark.parametrize(("conj_a", "conj_b"), [(False, False), (True, False), (False, True), (True, True)])
+def test_complex_register_tiles(isa: str, dtype: str, conj_a: bool, conj_b: bool) -> None:
+    """Whole and ragged tiles, one block of K and several, in every layout: exact, and nothing beside the result."""
+    rng = np.random.default_rng(0)
+    letters = "c64" if dtype == "complex64" else "c128"
+    for m, n, k in ((97, 9, 30), (96, 8, 384), (131, 37, 801), (1, 1, 400)):
+        A, B = ((rng.integers(-4, 5, s) + 1j * rng.integers(-4, 5, s)).astype(dtype) for s in ((m, k), (n, k)))
+        right = (A.conj() if conj_a else A) @ (B.conj() if conj_b else B).T
+        for a in (A, np.asfortranarray(A)):
+            for b in (B, np.asfortranarray(B)):
+                for alpha in (1, 2 - 1j):
+                    room = np.full((m + 2, n + 2), 7, dtype, "F")
+                    out = room[1:-1, 1:-1]
+                    options = {"alpha": alpha, "conj_a": conj_a, "conj_b": conj_b}
+                    cute_py.gemm(a, b, out, kernel=f"cpu_{isa}_{letters}", **options)
+                    np.testing.assert_array_equal(out, alpha * right)
+                    room[1:-1, 1:-1] = 7
+                    assert (room == 7).all()
+
+
+def test_infinity_times_a_complex_alpha_of_one_stays_infinity() -> None:
+    A = np.array([[np.inf + 0j]], np.complex64)
+    result = cute_py.gemm(A, np.ones((1, 1), np.float32), kernel="cpu", compute="complex64")
+    assert np.isinf(result[0, 0].real)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("kernel", ["cpu", "cpu_small"])
+@pytest.mark.parametrize("isa", isas())
+def test_biases_and_activations_of_whole_tiles(kernel: str, isa: str, dtype: str) -> None:
+    """A bias along the rows, along the columns, of one number, of each element and none; tiles that are cut; guarded."""
+    rng = np.random.default_rng(0)
+    name = f"{kernel}_{isa}_{'f32' if dtype == 'float32' else 'f64'}"
+    activations = {
+        "relu": lambda x: np.maximum(x, 0),
+        "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+        "gelu_tanh": lambda x: x / (1 + np.exp(-2 * np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))),
+    }
+    for m, n, k in ((97, 19, 12), (5, 3, 400), (130, 16, 7)):
+        A, B = numbers(rng, (m, k), dtype), numbers(rng, (n, k), dtype)
+        for bias in (None, *(numbers(rng, shape, dtype) for shape in ((m, 1), (n,), (1, 1), (m, n)))):
+            for activation, right in activations.items():
+                room = np.full((m + 2, n + 2), 7, dtype, "F")
+                out = room[1:-1, 1:-1]
+                epilogue = cute_py.Epilogue(bias=bias, activation=activation)
+                cute_py.gemm(A, B, out, alpha=0.5, epilogue=epilogue, kernel=name)
+                sums = 0.5 * A.astype(np.longdouble) @ B.T.astype(np.longdouble)
+                expected = right(sums if bias is None else sums + bias)
+                np.testing.assert_allclose(out, expected, rtol=1e-5, atol=k * np.finfo(dtype).eps * 20)
+                room[1:-1, 1:-1] = 7
+                assert (room == 7).all()
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
