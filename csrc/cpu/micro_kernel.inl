@@ -57,8 +57,9 @@ void multiply_into(std::int64_t k, T const* a, T const* b, bool first, T alpha, 
     });
   } else {
     multiply_and_put(k, a, b, [&](int j, int v, Vector const& x) CUTE_PY_INLINE_LAMBDA {
-      auto& to = loose(d + d_columns[j] + v * kLanes<T>);
-      to = alpha * (x + to);
+      T* const to = d + d_columns[j] + v * kLanes<T>;
+      Vector const sum = x + loose(to);
+      loose(to) = alpha * sum;
     });
   }
 }
