@@ -221,6 +221,7 @@ Estimate small(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo 
 // step of k of all lanes, and what begins a run of steps of all lanes.
 constexpr double kLoopsPerUs = 5700;
 constexpr double kLoopsSharedPerUs = 12e3;  // if one of the factors is the same along the line
+constexpr double kLoopsCallUs = 0.1;  // more than a small product's
 constexpr double kLineUs = 0.1;
 constexpr double kRowStepUs = 0.003;
 constexpr double kApartUs = 0.002;
@@ -298,7 +299,8 @@ Estimate loops(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo 
   if (!plan.in_rectangles)
     us += plan.free[0].stride[Role::d] == 1 ? us_to_write(bytes_d) : results / scattered_per_us(bytes_d);
   double const read = us_to_read(g, x) * (g.n.size() > 1 && g.m.size() > 1 && x.k > 1 ? std::min(x.m, x.n) : 1);
-  return on_less(t, kCallUs + std::max(us, read) / threads_for(work_of(x), 1 << 18, device), Bound::memory);
+  double const call = kCallUs + kLoopsCallUs;
+  return on_less(t, call + std::max(us, read) / threads_for(work_of(x), 1 << 18, device), Bound::memory);
 }
 
 Estimate reference(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo const& device) {
