@@ -217,11 +217,11 @@ Estimate small(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo 
                  math > read ? Bound::math : Bound::memory);
 }
 
-// Multiply-adds of lines that a core does in a microsecond, and what a piece of a line takes beside them. Of rows, a
-// step of k of all lanes, and what begins a run of steps of all lanes.
+// What a call takes beside a small product's, multiply-adds of lines that a core does in a microsecond, and what a
+// piece of a line takes beside them. Of rows, a step of k of all lanes, and what begins a run of steps of all lanes.
 constexpr double kLoopsPerUs = 5700;
 constexpr double kLoopsSharedPerUs = 12e3;  // if one of the factors is the same along the line
-constexpr double kLoopsCallUs = 0.1;  // more than a small product's
+constexpr double kLoopsCallUs = 0.1;
 constexpr double kLineUs = 0.1;
 constexpr double kRowStepUs = 0.003;
 constexpr double kApartUs = 0.002;
