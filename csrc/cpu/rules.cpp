@@ -11,7 +11,8 @@
 namespace cute_py::cpu {
 namespace {
 
-// Multiply-adds of a core in a microsecond.
+// Multiply-adds of a core in a microsecond: like all constants here fitted so that the fastest kernel is found, on
+// cores that are up to four times as fast.
 constexpr double kOfFloats = 32e3;
 
 double speed_of(Traits const& t) {
