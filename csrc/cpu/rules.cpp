@@ -151,7 +151,9 @@ Estimate engine(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo
                       static_cast<double>(x.l) / threads;
   double const bytes_d = results * bytes_of(g.type[Role::d]);
   double const memory = follow ? us_to_write(bytes_d) : results / scattered_per_us(results * bytes_of(g.type[Role::d]));
-  return on(t, kCallUs + math + read + memory, math > memory ? Bound::math : Bound::memory);
+  constexpr double kOfOneStep = 1.3;  // what is packed for one step of k is used once
+  double const us = (math + read + memory) * (x.k <= 1 ? kOfOneStep : 1);
+  return on(t, kCallUs + us, math > memory ? Bound::math : Bound::memory);
 }
 
 // A product of a batch, and a tile of it, without packing.

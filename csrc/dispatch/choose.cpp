@@ -175,9 +175,9 @@ class Chooser {
   // The counters have to be 0. At each level the last CTA of a few counts, and reads their sums, four at a time. The
   // CTAs of a cluster add by way of shared memory, each some of the tile, and go on with those of as many clusters.
   static double us_to_add(Traits const& t, Cut const& cut) {
-    constexpr double kClusterUs = 1.5;
+    constexpr double kClusterUs = 1.3;
     constexpr double kElementsPerUs = 7300;
-    constexpr double kClustersUs = 4;  // more than of single CTAs, whose threads have their sums in registers
+    constexpr double kClustersUs = 3.4;  // more than of single CTAs, whose threads have their sums in registers
     constexpr double kClearUs = 1.5;
     constexpr double kLevelUs = 1.5;
     constexpr double kReadUs = 0.5;

@@ -105,7 +105,6 @@ struct GemmSm90 {
     std::int64_t places[groups][128];  // of lines in D
     std::uint64_t full[stages];        // a stage has arrived
     std::uint64_t empty[stages];       // a stage has been read
-    std::uint64_t summed;              // the parts of K of a cluster have left their sums
     bool is_last;                      // of the clusters that share a tile
   };
   static_assert(part_bytes <= stages * stage_bytes);

@@ -63,6 +63,8 @@ static __global__ __launch_bounds__(Config::threads, Config::ctas_per_multiproce
 void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
                CUTE_GRID_CONSTANT TensorMap const map_b,
                CUTE_GRID_CONSTANT TensorMap const map_d,
+               CUTE_GRID_CONSTANT TensorMap const last_map_a,
+               CUTE_GRID_CONSTANT TensorMap const last_map_b,
                CUTE_GRID_CONSTANT GemmTiles const tiles,
                CUTE_GRID_CONSTANT Epilogue<typename Config::TE> const epilogue,
                CUTE_GRID_CONSTANT Batch         const batch,
@@ -103,12 +105,13 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
       Full::init(&shared.full[i], 1);                                      // the CTA that copies
       Empty::init(&shared.empty[i], pair * Config::threads_of_tile / 32);  // the warps that read
     }
-    Empty::init(&shared.summed, tiles.parts * Config::threads_of_tile / 32);  // the warps that leave sums
     cutlass::arch::fence_barrier_init();
   }
   if (warp == Config::computing_threads / 32 && elect_one_sync()) {
     prefetch_tma_descriptor(reinterpret_cast<TmaDescriptor const*>(&map_a));
     prefetch_tma_descriptor(reinterpret_cast<TmaDescriptor const*>(&map_b));
+    prefetch_tma_descriptor(reinterpret_cast<TmaDescriptor const*>(&last_map_a));
+    prefetch_tma_descriptor(reinterpret_cast<TmaDescriptor const*>(&last_map_b));
   }
 
   // What this CTA does: a part of K, of tiles that are as far apart as there are clusters
@@ -141,11 +144,8 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
     cutlass::arch::warpgroup_reg_dealloc<Config::copying_registers>();
     if (warp == computing_warps && elect_one_sync()) {
       // Compilers would rather read parameters again in each step, which waits for them, than keep them in registers: so
-      // something is added to these that they do not know to be 0.
-      int const zero        = rank >> 16;
-      int const stage_bytes = tiles.stage_bytes + zero;
-      int const rows_a      = tiles.rows_a + zero;
-      int const rows_b      = tiles.rows_b + zero;
+      // something is added to some that they do not know to be 0.
+      int const zero = rank >> 16;
       constexpr auto hint = static_cast<std::uint64_t>(TMA::CacheHintSm90::EVICT_NORMAL);
 
       // Asks for the boxes of all tiles. It is compiled for each way to share them where there are no outer modes, so
@@ -160,7 +160,7 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
           int const k_of_half = along_k ? 0 : blk_k / 2 * half;
           CUTE_UNROLL
           for (int row = 0; row < rows; row += rows_of_box) {
-            if (row > 0 && row >= rows_to_copy) break;
+            if (row >= rows_to_copy) break;
             int const at_mn = first_row + row + row_of_half;
             int const at_own_k = at_k + k_of_half;
             int const c0 = along_k ? at_own_k : at_mn;
@@ -188,6 +188,13 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
             }
           };
           if (!is_flat) find_outer();
+          int const first_a = work.m.tile * blk_m;
+          int const first_b = work.n.tile * blk_n;
+          int const rows_a = tiles.rows_a(first_a, blk_m, tiles.extent_m) + zero;
+          int const rows_b = tiles.rows_b(first_b, blk_n, tiles.extent_n) + zero;
+          auto const& own_map_a = rows_a == blk_m ? map_a : last_map_a;
+          auto const& own_map_b = rows_b == blk_n ? map_b : last_map_b;
+          int const stage_bytes = (rows_a + rows_b) * blk_k * static_cast<int>(sizeof(typename Config::TA));
           CUTE_NO_UNROLL
           for (int k_tile = k_begin; k_tile < k_end; ++k_tile) {
             k.tile = k_tile;
@@ -198,10 +205,10 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
             Empty::wait(&shared.empty[pipe.stage], pipe.phase ^ 1);
             Full::arrive_and_expect_tx(&shared.full[pipe.stage], stage_bytes);
             std::uint64_t* const full = &shared.full[pipe.stage];
-            copy_boxes(map_a, full, C<Config::along_a>{}, Int<blk_m>{}, Int<Config::copy_rows_a>{}, shares_a, rows_a,
-                       work.m.tile * blk_m, k.tile * blk_k, outer_a, shared.a + pipe.stage * (blk_m * blk_k));
-            copy_boxes(map_b, full, C<Config::along_b>{}, Int<blk_n>{}, Int<Config::copy_rows_b>{}, shares_b, rows_b,
-                       work.n.tile * blk_n, k.tile * blk_k, outer_b, shared.b + pipe.stage * (blk_n * blk_k));
+            copy_boxes(own_map_a, full, C<Config::along_a>{}, Int<blk_m>{}, Int<Config::copy_rows_a>{}, shares_a, rows_a,
+                       first_a, k.tile * blk_k, outer_a, shared.a + pipe.stage * (blk_m * blk_k));
+            copy_boxes(own_map_b, full, C<Config::along_b>{}, Int<blk_n>{}, Int<Config::copy_rows_b>{}, shares_b, rows_b,
+                       first_b, k.tile * blk_k, outer_b, shared.b + pipe.stage * (blk_n * blk_k));
             ++pipe;
           }
         }
@@ -224,6 +231,9 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
       }
     }
     __syncwarp();
+    if (has_parts) {
+      cute::cluster_sync();  // with those who leave sums
+    }
   } else {
     // Those who compute
     cutlass::arch::warpgroup_reg_alloc<Config::computing_registers>();
@@ -383,9 +393,6 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
             to[column_stride] = tCrD(i + 1);
           }
         }
-        __threadfence_block();  // which is enough for those who read them here, in this CTA's shared memory
-        __syncwarp();
-        Empty::arrive(&shared.summed, lane, lane < tiles.parts);
         break;  // there is a CTA for each tile
       }
       store_sums<Config, Config::groups_of_tile * 64>(product_of(), tCrD, tile_from(group_of_tile * 64), shared.out[group],
@@ -394,10 +401,7 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
     if (has_parts) {
       auto tile = tile_of_d(first_tile, 0);
       tile.rows = min(tile.rows, blk_m);
-      if (turn == 0) {
-        Empty::wait(&shared.summed, 0);  // the sums of all parts have become visible to the cluster
-      }
-      NamedBarrier::sync(Config::computing_threads, Config::groups + 3);  // and to a warpgroup that made none
+      cute::cluster_sync();  // the sums of all parts have become visible to the cluster
       ClusterOfTile const own{others, tiles.log2_parts, rank, tiles.clusters, cluster, first};
       store_parts<Config>(EpilogueOf<typename Config::TE>(epilogue, batch, first_tile.product), sums_of_part, tile, own,
                           shared.places[0], shared.is_last, Config::groups + 3);

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "kernels/common/params.hpp"
+#include "kernels/gemm_sm90/pairs.hpp"
 #include "kernels/gemm_sm90/tiles.hpp"
 #include "problem/tensor_box.hpp"
 
@@ -19,11 +20,11 @@ struct GemmSm90Params {
   static constexpr int blk_k = cute::size<2>(typename Config::CtaTiler{});
   static constexpr int part_values = 0;  // those of a cluster leave the sums of a tile
   static constexpr int part_tiles = 1;
-  static constexpr int tensors = 3;
+  static constexpr int tensors = 5;
   static constexpr int modes = 1 + kOuterModes;  // of M, N and K
   static constexpr int modes_l = kBoxModes - 2;
 
-  TensorBox boxes[tensors];  // of A, B and D
+  TensorBox boxes[tensors];  // of A, B and D, and of the last tiles of A and B
   TensorMap maps[tensors];
   GemmTiles tiles{};
   Epilogue<typename Config::TE> epilogue;
@@ -51,7 +52,12 @@ struct GemmSm90Params {
     tiles.parts = static_cast<int>(cut.in_cluster);
     tiles.clusters = static_cast<int>(cut.count / cut.in_cluster);
     counter_bytes = cut.counter_bytes;
-    if (cut.count == 1) share_tiles(g);
+    if (cut.count == 1) {
+      auto const first = [](Modes const& modes) { return modes.rank() > 0 ? modes[0].extent : 1; };
+      Pairs const pairs = pairs_of(first(g.m), first(g.n), blk_m, blk_n);
+      tiles.pair_m = pairs.m;
+      tiles.pair_n = pairs.n;
+    }
     tiles.ctas = Divisor(cluster() * static_cast<unsigned>(tiles.clusters));
     tiles.m = group(g.m, blk_m * tiles.pair_m);
     tiles.n = group(g.n, blk_n * tiles.pair_n);
@@ -79,11 +85,16 @@ struct GemmSm90Params {
 
     tiles.rows_a = rows_to_copy(g.m, Config::along_a, blk_m, Config::copy_rows_a, tiles.pair_n);
     tiles.rows_b = rows_to_copy(g.n, Config::along_b, blk_n, Config::copy_rows_b, tiles.pair_m);
-    tiles.stage_bytes = (tiles.rows_a + tiles.rows_b) * blk_k * static_cast<int>(sizeof(typename Config::TA));
-    boxes[0] =
-        factor(g, Role::a, g.m, Config::along_a, std::min(tiles.rows_a, Config::copy_rows_a), tiles.pair_n, tiles.a);
-    boxes[1] =
-        factor(g, Role::b, g.n, Config::along_b, std::min(tiles.rows_b, Config::copy_rows_b), tiles.pair_m, tiles.b);
+    auto const factor_a = [&](int rows) {
+      return factor(g, Role::a, g.m, Config::along_a, rows, tiles.pair_n, tiles.a);
+    };
+    auto const factor_b = [&](int rows) {
+      return factor(g, Role::b, g.n, Config::along_b, rows, tiles.pair_m, tiles.b);
+    };
+    boxes[0] = factor_a(tiles.rows_a.all);
+    boxes[1] = factor_b(tiles.rows_b.all);
+    boxes[3] = factor_a(tiles.rows_a.of_last);
+    boxes[4] = factor_b(tiles.rows_b.of_last);
     tiles.stores_boxes = finishes_in_boxes(g, epilogue.along_n);
     tiles.finishes = tiles.stores_boxes && !epilogue.is_plain && cut.count == 1;
     if (tiles.finishes && g.has_bias) {
@@ -100,7 +111,7 @@ struct GemmSm90Params {
   // Calls visit(map, box, role) for each array that the copy engine moves.
   template <class Visit>
   void for_each_tensor(Visit const& visit) {
-    constexpr Role kRolesOf[tensors] = {Role::a, Role::b, Role::d};
+    constexpr Role kRolesOf[tensors] = {Role::a, Role::b, Role::d, Role::a, Role::b};
     for (int i = 0; i < tensors; ++i) visit(maps[i], boxes[i], kRolesOf[i]);
   }
 
@@ -140,29 +151,10 @@ struct GemmSm90Params {
 
   template <class Call>
   decltype(auto) apply(Call const& call) const {
-    return call(maps[0], maps[1], maps[2], tiles, epilogue, batch, others);
+    return call(maps[0], maps[1], maps[2], maps[3], maps[4], tiles, epilogue, batch, others);
   }
 
  private:
-  // Neighbours share tiles of B, or of A, where no tile is wasted for it.
-  void share_tiles(Geometry const& g) {
-    auto const tiles_of = [](Modes const& modes, int tile) {
-      return ((modes.rank() > 0 ? modes[0].extent : 1) + tile - 1) / tile;
-    };
-    constexpr std::int64_t kMany = 16;  // of which one more is no waste
-    auto const rows = tiles_of(g.m, blk_m);
-    auto const columns = tiles_of(g.n, blk_n);
-    if (rows % 2 == 0) {
-      tiles.pair_m = 2;
-    } else if (columns % 2 == 0) {
-      tiles.pair_n = 2;
-    } else if (rows > kMany) {
-      tiles.pair_m = 2;
-    } else if (columns > kMany) {
-      tiles.pair_n = 2;
-    }
-  }
-
   // Has a tile, along the first mode of a group, one element of an array?
   static bool is_repeated(Modes const& group, Role role) { return group.rank() == 0 || group[0].stride[role] == 0; }
 
@@ -182,15 +174,17 @@ struct GemmSm90Params {
     for (int i = next; i < 3; ++i) box.set(2 + i, Modes(), 0, role, 1);
   }
 
-  // If the first mode of a group is shorter than a tile, no tile has more rows, and what lies behind them in shared
-  // memory is multiplied, but not written: zeros would have to be brought, too, as slowly as elements.
-  static int rows_to_copy(Modes const& mn, Major major, int tile, int rows_of_copy, int share) {
+  // What lies behind the last row in shared memory is multiplied, but not written.
+  static RowsToCopy rows_to_copy(Modes const& mn, Major major, int tile, int rows_of_copy, int share) {
     constexpr int kSwizzled = 8;  // rows that a swizzle repeats after
-    std::int64_t const step = major == Major::k ? kSwizzled * share : rows_of_copy;
+    int const step = major == Major::k ? kSwizzled * share : rows_of_copy;
     std::int64_t const extent = mn.rank() > 0 ? std::max<std::int64_t>(mn[0].extent, 1) : 1;
-    return static_cast<int>(std::min<std::int64_t>((extent + step - 1) / step * step, tile));
+    auto const rounded = [&](std::int64_t rows) { return static_cast<int>((rows + step - 1) / step * step); };
+    int const of_last = rounded((extent - 1) % tile + 1);
+    return {extent > tile ? tile : of_last, of_last};
   }
 
+  // A pair shares a k-major tile's rows, or the steps of k of one that is not.
   static TensorBox factor(Geometry const& g, Role role, Modes const& mn, Major major, int rows, int share,
                           OuterModes& outer) {
     TensorBox box;
@@ -199,7 +193,8 @@ struct GemmSm90Params {
     box.rank = kBoxModes;
     bool const k_major = major == Major::k;
     box.set(k_major ? 0 : 1, g.k, 0, role, k_major ? blk_k : blk_k / share);
-    box.set(k_major ? 1 : 0, mn, 0, role, k_major ? rows / share : rows);
+    int const rows_of_copy = role == Role::a ? Config::copy_rows_a : Config::copy_rows_b;
+    box.set(k_major ? 1 : 0, mn, 0, role, k_major ? rows / share : std::min(rows, rows_of_copy));
     set_outer(box, outer, g, role, mn, g.k);
     return box;
   }

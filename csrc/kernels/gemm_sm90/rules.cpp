@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "kernels/common/model.hpp"
+#include "kernels/gemm_sm90/pairs.hpp"
 #include "problem/tensor_box.hpp"
 
 // How fast gemm_sm90 is.
@@ -36,9 +37,9 @@ Speed speed_of(Traits const& t) {
     if (is_small) return is_smallest ? Speed{160, 0, 0.3} : Speed{235, 0, 0.3};
     return is_square ? Speed{345, 0.2, 0.8} : Speed{400, 0.3, 1.6};
   }
-  if (is_small) return is_smallest ? Speed{390, 0, 0.3} : Speed{700, 0, 0.65};
-  if (is_square) return {840, 0, 0.9};
-  return t.tile[1] == 192 ? Speed{880, 0.5, 1.9} : Speed{880, 0, 2.4};
+  if (is_small) return is_smallest ? Speed{400, 0, 0.35} : Speed{735, 0, 0.65};
+  if (is_square) return {795, 0, 0.87};
+  return t.tile[1] == 192 ? Speed{990, 0.5, 1.7} : Speed{940, 0, 2.5};
 }
 
 // A tile of K has elements of its first mode alone, and tiles of C of the first modes of M and N.
@@ -57,7 +58,7 @@ Store store_of(Geometry const& g, Traits const& t, double elements) {
   constexpr double kPerUs = 2500;  // that the threads of a warpgroup write
   constexpr double kFirst = 1;
   constexpr double kFinishedPerUs = 5500;  // of a warpgroup; as measured with bias and gelu
-  constexpr double kFinishedByTwoPerUs = 8000;
+  constexpr double kFinishedByTwoPerUs = 3300;
   bool const along_n = g.n.rank() > 0 && g.n[0].stride[Role::d] == 1;
   bool const is_plain = model::is_plain(g);
   bool const by_two = t.tile[1] > 128;  // warpgroups that share a tile
@@ -71,16 +72,31 @@ Store store_of(Geometry const& g, Traits const& t, double elements) {
 // Lines of 128 bytes of the second-level cache that a line of a box takes, relative to one: most take two if lines of
 // the array do not begin with one.
 double lines_of_box(Geometry const& g, Role role, Modes const& mn, Major major) {
-  constexpr double kTwo = 1.8;
+  constexpr double kTwo = 1.45;
   constexpr std::int64_t kLine = 128;
   Modes const& across = major == Major::k ? mn : g.k;
   if (across.rank() == 0 || across[0].extent == 1) return 1;
   return across[0].stride[role] * bytes_of(g.type[role]) % kLine == 0 ? 1 : kTwo;
 }
 
+// Of a step of k of the last tile: zeros that the copy engine fills lines with, of an array that is not k-major.
+double us_of_zeros(Geometry const& g, Traits const& t, double scale) {
+  constexpr double kBytesPerUs = 57e3;
+  constexpr int kLine = 128;
+  auto const bytes = [&](Modes const& mn, Role role, Major major) {
+    if (major == Major::k || mn.rank() == 0) return 0.0;
+    int const chunk = kLine / bytes_of(g.type[role]);
+    auto const missing = (chunk - mn[0].extent % chunk) % chunk;
+    return static_cast<double>(missing * bytes_of(g.type[role]) * t.tile[2]);
+  };
+  return (bytes(g.m, Role::a, t.major_a) + bytes(g.n, Role::b, t.major_b)) / (kBytesPerUs * scale);
+}
+
 // CTAs go from tile to tile.
 Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo const& device) {
-  constexpr double kCache = 4;  // what the second-level cache delivers, relative to memory
+  constexpr double kMemory = 1.1;   // what memory delivers to the copy engine, relative to what it does to threads
+  constexpr double kCache = 2.6;    // what the second-level cache delivers, relative to memory
+  constexpr double kBusiest = 0.7;  // of the multiprocessors: as many take all that it delivers
   Speed const speed = speed_of(t);
   double const scale = static_cast<double>(device.clock_mhz) / model::kClockMhz;
   auto const m = g.m.rank() > 1 ? in_tiles(g.m, t.tile[0]) : x.m;
@@ -97,32 +113,30 @@ Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceIn
   constexpr double kBeginUs = 0.35;  // a whole epilogue, before its tile's first step
   double const tile = math + speed.us_per_tile + (model::is_plain(g) ? 0 : kBeginUs);
   // Warpgroups with tiles of their own take turns at the tensor cores, and the last results are waited for.
-  double const us =
-      speed.us_once + (store.beside && waves > 1 ? waves * std::max(tile, (tile + store.us) / 2) + store.us
-                                                 : waves * (tile + store.us));
+  double const zeros = std::max(us_of_zeros(g, t, scale) * k_tiles - math, 0.0);
+  double const us = speed.us_once + zeros +
+                    (store.beside && waves > 1 ? waves * std::max(tile, (tile + store.us) / 2) + store.us
+                                               : waves * (tile + store.us));
 
-  double const memory = model::memory_bytes(g, true) / model::memory_speed(device);
+  double const memory = model::memory_bytes(g, true) / (model::memory_speed(device) * kMemory);
   double cache = 0;
   if (g.multiplies) {
+    auto const first = [](Modes const& modes) { return modes.rank() > 0 ? modes[0].extent : 1; };
+    Pairs const pairs = x.parts > 1 ? Pairs{} : pairs_of(first(g.m), first(g.n), t.tile[0], t.tile[1]);
     double const of_a = static_cast<double>(x.m) * static_cast<double>(model::tiles(n, t.tile[1])) *
-                        lines_of_box(g, Role::a, g.m, t.major_a);
+                        lines_of_box(g, Role::a, g.m, t.major_a) / pairs.n;
     double const of_b = static_cast<double>(x.n) * static_cast<double>(model::tiles(m, t.tile[0])) *
-                        lines_of_box(g, Role::b, g.n, t.major_b);
-    double const busy = std::min(1.0, count / device.multiprocessors);
+                        lines_of_box(g, Role::b, g.n, t.major_b) / pairs.m;
+    double const busy = std::min(1.0, count / (device.multiprocessors * kBusiest));
     cache = (of_a + of_b) * bytes_of(g.type[Role::a]) * static_cast<double>(x.k) * static_cast<double>(x.l) /
             (model::memory_speed(device) * kCache * busy);
   }
   constexpr double kBeside = 0.15;  // of the two, that is not done at the same time
-  double arrival = std::max(memory, cache) + kBeside * std::min(memory, cache);
-  double const factors =
-      static_cast<double>(x.m + x.n) * bytes_of(g.type[Role::a]) * static_cast<double>(x.k) * static_cast<double>(x.l);
-  if (constexpr double kCacheBytes = 40e6; x.parts > 1 && factors > kCacheBytes) {
-    // All of K is on its way at a time: what several CTAs want is in no cache yet.
-    arrival = memory + std::max(cache - factors / (model::memory_speed(device) * kCache), 0.0);
-  }
+  double const arrival = std::max(memory, cache) + kBeside * std::min(memory, cache);
   Estimate estimate = model::larger(us, arrival, 0);
-  constexpr double kNotHidden = 0.04;  // of what takes less
-  estimate.us += model::kLaunchUs + kNotHidden * std::min(us, arrival);
+  constexpr double kNotHidden = 0.1;    // of what takes less
+  constexpr double kBeginsEarly = 0.7;  // of the microseconds of a launch, beside the kernel before
+  estimate.us += model::kLaunchUs - kBeginsEarly + kNotHidden * std::min(us, arrival);
   // Of two k-major factors results leave along n a little sooner; more than what counts as close.
   constexpr double kAlongM = 1.035;
   bool const is_along_m = g.m.rank() > 0 && g.m[0].stride[Role::d] == 1;

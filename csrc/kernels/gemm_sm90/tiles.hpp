@@ -82,6 +82,18 @@ struct TileOrder {
   }
 };
 
+// Rows of a tile of A, or of B, that are copied. The copy engine fills what lies outside of an array with zeros, 16
+// bytes at a time, which takes longer than to bring what is there: so the last tile has boxes of its own.
+struct RowsToCopy {
+  int all;      // of a tile
+  int of_last;  // of the last tile, if it has fewer
+
+  // Of a tile that begins there; a pair's second one may begin behind the last row.
+  CUTE_HOST_DEVICE int operator()(int first_row, int of_tile, int extent) const {
+    return first_row + of_tile <= extent ? all : first_row < extent ? of_last : 0;
+  }
+};
+
 // The tiles of a launch, and the modes of its arrays.
 struct GemmTiles {
   TileOrder order;
@@ -103,10 +115,9 @@ struct GemmTiles {
   int part_tiles;    // of K, in each but the last
   Divisor ctas;      // that share a tile's K, or a pair's two
   int step = 1;      // from a tile to the next of the same CTA
-  int rows_a;        // of a tile of A that are copied, and of B: fewer where no tile has more
-  int rows_b;
-  int stage_bytes;  // that arrive for a step
-  bool is_flat;     // one mode in M, N and K, none in L
+  RowsToCopy rows_a;
+  RowsToCopy rows_b;
+  bool is_flat;  // one mode in M, N and K, none in L
   bool has_outer_k;
   bool stores_boxes;      // D is written by the copy engine
   bool finishes = false;  // sums get the whole epilogue before they leave in boxes
