@@ -190,10 +190,11 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
           if (!is_flat) find_outer();
           int const first_a = work.m.tile * blk_m;
           int const first_b = work.n.tile * blk_n;
-          int const rows_a = tiles.rows_a(first_a, blk_m, tiles.extent_m) + zero;
-          int const rows_b = tiles.rows_b(first_b, blk_n, tiles.extent_n) + zero;
-          auto const& own_map_a = rows_a == blk_m ? map_a : last_map_a;
-          auto const& own_map_b = rows_b == blk_n ? map_b : last_map_b;
+          // With outer modes, which take registers, all tiles have the boxes of a whole one.
+          int const rows_a = (is_flat ? tiles.rows_a(first_a, blk_m, tiles.extent_m) : tiles.rows_a.all) + zero;
+          int const rows_b = (is_flat ? tiles.rows_b(first_b, blk_n, tiles.extent_n) : tiles.rows_b.all) + zero;
+          auto const& own_map_a = !is_flat || rows_a == tiles.rows_a.all ? map_a : last_map_a;
+          auto const& own_map_b = !is_flat || rows_b == tiles.rows_b.all ? map_b : last_map_b;
           int const stage_bytes = (rows_a + rows_b) * blk_k * static_cast<int>(sizeof(typename Config::TA));
           CUTE_NO_UNROLL
           for (int k_tile = k_begin; k_tile < k_end; ++k_tile) {

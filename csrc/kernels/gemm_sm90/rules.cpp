@@ -27,7 +27,7 @@ Speed speed_of(Traits const& t) {
   }
   if (t.compute == Compute::fast_f32) {
     if (is_small) return is_smallest ? Speed{600, 0, 0.3} : Speed{1000, 0, 0.6};
-    return is_square ? Speed{1500, 0.3, 0.8} : Speed{1550, 1, 1.6};
+    return is_square ? Speed{1500, 0.3, 0.8} : Speed{1550, 1, 2.4};
   }
   if ((t.factors & kFloat8) != 0) {
     if (is_small) return is_smallest ? Speed{560, 0, 0.3} : Speed{720, 0, 0.6};
