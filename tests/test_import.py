@@ -33,8 +33,17 @@ print(json.dumps(sorted({name.partition('.')[0] for name in set(sys.modules) - b
 
 
 def test_import_takes_under_100_ms_beyond_numpy() -> None:
-    code = "import time, numpy; t = time.perf_counter(); import cute_py; print(time.perf_counter() - t)"
-    assert min(float(python(code)) for _ in range(9)) < 0.1  # the least: what else runs only adds
+    """Or, where that is more on a slow machine, as long as NumPy's own. The least of nine: what else runs only adds."""
+    code = """
+import time
+start = time.perf_counter()
+import numpy
+between = time.perf_counter()
+import cute_py
+print(between - start, time.perf_counter() - between)
+"""
+    of_numpy, own = zip(*(map(float, python(code).split()) for _ in range(9)), strict=True)
+    assert min(own) < max(0.1, min(of_numpy))
 
 
 def test_import_leaves_the_seldom_used_out() -> None:
