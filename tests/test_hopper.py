@@ -124,6 +124,28 @@ def test_clusters_share_k(order: str) -> None:
     assert found == {1, 2, 4, 8, 16}
 
 
+@pytest.mark.parametrize("order", ["F", "C"])
+@pytest.mark.parametrize("shape", [(128, 72), (60, 250)])
+def test_pairs_share_k(shape: tuple[int, int], order: str) -> None:
+    """CTAs of neighbouring tiles share what they copy where lines begin anywhere, also if each has a part of K alone."""
+    generator = np.random.default_rng(0)
+    k = 64 * 35 + 8
+    A, B = (generator.integers(-3, 4, (rows, k)).astype(np.float16) for rows in shape)
+    expected = A.astype(np.float64) @ B.T.astype(np.float64)
+    C = np.full(shape, np.nan, np.float32, order=order)
+    found = set()
+    for candidate in cute_py.gemm.explain(A, B, C, device="emulator").candidates:
+        if candidate.kernel != "gemm_sm90_tn_f16_64x64" or not candidate.in_pairs or candidate.packed:
+            continue
+        assert "in pairs" in str(candidate)
+        C[...] = 1
+        random = EmulatorOptions("random", seed=candidate.parts)
+        cute_py.gemm(A, B, C, beta=2, config=candidate, device="emulator", emulator=random)
+        np.testing.assert_array_equal(C, expected + 2)
+        found.add(candidate.parts)
+    assert found >= {2, 4}
+
+
 ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "none": lambda x: x,
     "relu": lambda x: np.maximum(x, 0),

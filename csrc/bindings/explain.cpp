@@ -109,7 +109,7 @@ py::dict facts_of(Request const& request, execution::Outline const& outline) {
     Decision const& decision = candidate.decision;
     candidates.append(py::make_tuple(decision.entry->traits.name, decision.exchanged, decision.parts, decision.ctas,
                                      candidate.estimate.us, name_of(candidate.estimate.bound),
-                                     letters_of(decision.packs)));
+                                     letters_of(decision.packs), decision.in_pairs));
   }
   d["candidates"] = py::tuple(candidates);
   d["tuned"] = outline.tuned;

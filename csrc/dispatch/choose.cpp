@@ -55,6 +55,13 @@ std::int64_t parts_in_cluster(Traits const& t, DeviceInfo const& device, std::in
   return most;
 }
 
+// May the CTAs of two tiles, with all parts of a cluster, be one, and all clusters run at a time?
+bool fit_in_pairs(Traits const& t, DeviceInfo const& device, Cut const& cut, std::int64_t tiles_of_c) {
+  auto const ctas = 2 * cut.in_cluster;
+  return cut.in_cluster > 1 && ctas <= t.parts_in_cluster &&
+         tiles_of_c * (cut.count / cut.in_cluster) <= 2 * device.clusters_of(ctas);
+}
+
 // K in about so many parts, as its kernel can take them: those of clusters exactly, some of which may be empty.
 Cut cut_k(Geometry const& g, Traits const& t, DeviceInfo const& device, std::int64_t wanted, std::int64_t tiles_of_c) {
   auto const all = tiles_of_k(g, t);
@@ -166,8 +173,15 @@ class Chooser {
         auto const ctas = tiles_of_c * count;
         if (cut.bytes > question_.workspace_limit - reserved_) continue;
         Estimate estimate = entry.rules->estimate(judged, of_parts, t, question_.device);
+        bool in_pairs = false;
+        if (fit_in_pairs(t, question_.device, cut, tiles_of_c)) {
+          of_parts.in_pairs = true;
+          Estimate const of_pairs = entry.rules->estimate(judged, of_parts, t, question_.device);
+          in_pairs = of_pairs.us < estimate.us;
+          if (in_pairs) estimate = of_pairs;
+        }
         if (count > 1) estimate.us += us_to_add(t, cut);
-        found_.push_back({{{&entry, exchanged, count, ctas}, estimate}, found_.size()});
+        found_.push_back({{{&entry, exchanged, count, ctas, in_pairs}, estimate}, found_.size()});
       }
     }
   }
@@ -204,6 +218,7 @@ class Chooser {
     Step step{purpose_, g, d.exchanged, oriented_places(d.exchanged), true, d.entry, candidate.estimate, {}, reserved_};
     if (d.parts > 1) {
       step.cut = cut_k(g, d.entry->traits, question_.device, d.parts, d.ctas / d.parts);
+      step.cut.in_pairs = d.in_pairs;
     }
     return step;
   }

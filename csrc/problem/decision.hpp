@@ -24,11 +24,12 @@ struct Decision {
   bool exchanged = false;
   std::int64_t parts = 1;
   std::int64_t ctas = 0;  // of the launch that multiplies; 0 on a CPU
+  bool in_pairs = false;  // as Cut has it
   Packs packs = 0;
 
   friend bool operator==(Decision const& x, Decision const& y) {
     return x.entry == y.entry && x.exchanged == y.exchanged && x.parts == y.parts &&
-           x.packs == y.packs;  // CTAs follow from these
+           x.packs == y.packs;  // CTAs and pairs follow from these
   }
 };
 
@@ -67,6 +68,7 @@ struct Extents {
   std::int64_t l = 1;
   std::int64_t parts = 1;       // that K is cut in; k is then that of a part, and l has all of them
   std::int64_t in_cluster = 1;  // parts whose CTAs are a cluster
+  bool in_pairs = false;        // as Cut has it
 };
 
 // What a family of kernels knows of its own speed, and what nobody else knows. The geometry is folded, and one that the

@@ -126,11 +126,13 @@ class Launch {
 };
 
 // K in `count` parts of `tiles` tiles each, but for the last, and the memory for their sums: counters, which have to be
-// 0 before a launch, and behind them the sums. The CTAs of each `in_cluster` parts are a cluster. They add theirs
-// without that memory, each some, and need it for those of further clusters.
+// 0 before a launch, and behind them the sums. The CTAs of each `in_cluster` parts are a cluster, or, `in_pairs`, those
+// of two neighbouring tiles, if there are as many. They add theirs without that memory, each some, and need it for
+// those of further clusters.
 struct Cut {
   std::int64_t count = 1;
   std::int64_t in_cluster = 1;
+  bool in_pairs = false;  // the CTAs of two neighbouring tiles share what they copy
   std::int64_t tiles = 0;
   std::int64_t counter_bytes = 0;
   std::int64_t bytes = 0;  // with the counters

@@ -321,6 +321,7 @@ bool multiplies_boxes(EmulatorOptions const& options, int tiles_m, int tiles_n, 
   Cut cut;
   cut.in_cluster = in_cluster;
   cut.count = in_cluster * clusters;
+  cut.in_pairs = cut.count > 1;  // if there are two tiles along a mode
   cut.tiles = (tiles_k + cut.count - 1) / cut.count;
   std::vector<unsigned> memory;
   if constexpr (Config::max_cluster > 0) {
@@ -370,7 +371,7 @@ bool multiplies_all_boxes(EmulatorOptions const& options) {
          multiplies_boxes<V, T>(options, 1, 2, 2) && multiplies_boxes<V, T>(options, 15, 1, 3) &&
          multiplies_boxes<V, float>(options, 5, 1, long_k) && multiplies_boxes<V, T>(options, 1, 1, 3, 2) &&
          multiplies_boxes<V, float>(options, 1, 1, 5, 4) && multiplies_boxes<V, T>(options, 2, 1, 7, 2, 3) &&
-         multiplies_boxes<V, T, true>(options, 1, 5, 2) && multiplies_boxes<V, T, true>(options, 2, 1, 7, 2, 3);
+         multiplies_boxes<V, T, true>(options, 1, 5, 2) && multiplies_boxes<V, T, true>(options, 1, 1, 7, 2, 3);
 }
 
 template <class V>

@@ -95,8 +95,10 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
 
   int  const warp       = __shfl_sync(0xffffffff, static_cast<int>(threadIdx.x) / 32, 0);
   int  const rank       = static_cast<int>(cute::block_rank_in_cluster());
-  int  const pair       = tiles.pair_m * tiles.pair_n;  // CTAs of a cluster that share tiles of A, or of B
-  bool const has_parts  = tiles.parts > 1;              // the CTAs of a cluster share K
+  int  const pair       = tiles.pair_m * tiles.pair_n;  // CTAs of a cluster that share tiles of A, or of B: 1, or 2
+  int  const in_pair    = rank & (pair - 1);
+  int  const part       = rank >> (pair - 1);           // of the cluster's part of K
+  bool const has_parts  = tiles.parts > 1;              // the pairs of a cluster share K
   prefetch_parameters(tiles, warp, Config::threads / 32);
 
   if (warp == 0 && elect_one_sync()) {
@@ -122,10 +124,9 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
   int const ctas        = static_cast<int>(tiles.ctas.divisor);                     // that share a tile, or two
   int const first_work  = static_cast<int>(tiles.ctas.divide(blockIdx.x));
   int const work_step   = tiles.step;
-  int const cluster     = has_parts ? (blockIdx.x - first_work * ctas) >> tiles.log2_parts : 0;  // of those that share K
-  int const k_begin     = has_parts ? ((cluster << tiles.log2_parts) + rank) * tiles.part_tiles : 0;
+  int const cluster     = has_parts ? (blockIdx.x - first_work * ctas) >> (tiles.log2_parts + pair - 1) : 0;  // that shares K
+  int const k_begin     = has_parts ? ((cluster << tiles.log2_parts) + part) * tiles.part_tiles : 0;
   int const k_end       = min(k_begin + tiles.part_tiles, static_cast<int>(tiles.k.count));
-  int const in_pair     = pair > 1 ? rank : 0;
   int const first       = first_work + (has_parts ? 0 : turn * work_step);  // where K is in parts, for all
   auto const first_tile = tiles(first, in_pair);  // found while barriers are waited for
   auto tile_of          = [&](int number) { return number == first ? first_tile : tiles(number, in_pair); };
@@ -146,6 +147,7 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
       // Compilers would rather read parameters again in each step, which waits for them, than keep them in registers: so
       // something is added to some that they do not know to be 0.
       int const zero = rank >> 16;
+      auto const both = static_cast<std::uint16_t>(0b11 << (rank - in_pair));  // CTAs of the pair
       constexpr auto hint = static_cast<std::uint64_t>(TMA::CacheHintSm90::EVICT_NORMAL);
 
       // Asks for the boxes of all tiles. It is compiled for each way to share them where there are no outer modes, so
@@ -167,7 +169,7 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
             int const c1 = along_k ? at_mn : at_own_k;
             auto* const to = tile + (row + row_of_half) * blk_k + k_of_half * rows_of_box;
             if (is_shared) {
-              SM90_TMA_LOAD_MULTICAST_5D::copy(&map, full, 0b11, hint, to, c0, c1, outer[0], outer[1], outer[2]);
+              SM90_TMA_LOAD_MULTICAST_5D::copy(&map, full, both, hint, to, c0, c1, outer[0], outer[1], outer[2]);
             } else {
               SM90_TMA_LOAD_5D::copy(&map, full, hint, to, c0, c1, outer[0], outer[1], outer[2]);
             }
@@ -257,7 +259,7 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
     CUTE_STATIC_ASSERT_V(size<2>(tCrC) == Int<1>{});
 
     int const lane = threadIdx.x % 32;
-    int const reader = has_parts ? rank : lane;  // of the CTAs that this one shares tiles with, or itself
+    int const reader = rank - in_pair + lane;  // of the CTAs that this one shares tiles with, or itself
     auto release = [&](int stage, bool is_one = true) {                                                 // this warp has read it
       Empty::arrive(&shared.empty[stage], reader, is_one && lane < pair);
     };
@@ -377,8 +379,15 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
         continue;
       }
 
-      if (has_parts) {
-        NamedBarrier::sync(Config::threads_of_tile, Config::groups);  // all stages have been read
+      if (has_parts) break;  // there is a CTA for each tile
+      store_sums<Config, Config::groups_of_tile * 64>(product_of(), tCrD, tile_from(group_of_tile * 64), shared.out[group],
+                                                       shared.places[group], group);
+    }
+    if (has_parts) {
+      // Also for a warpgroup without sums: racecheck takes what threads do between their first and their second barrier for
+      // simultaneous, whichever barriers these are.
+      NamedBarrier::sync(Config::computing_threads, Config::groups);  // all stages have been read
+      if (turn == 0) {
         int const thread = thread_for_now();
         int const row_stride = along_n ? Config::sums_line_n : 1;
         int const column_stride = along_n ? 1 : Config::sums_line_m;
@@ -394,16 +403,11 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
             to[column_stride] = tCrD(i + 1);
           }
         }
-        break;  // there is a CTA for each tile
       }
-      store_sums<Config, Config::groups_of_tile * 64>(product_of(), tCrD, tile_from(group_of_tile * 64), shared.out[group],
-                                                       shared.places[group], group);
-    }
-    if (has_parts) {
       auto tile = tile_of_d(first_tile, 0);
       tile.rows = min(tile.rows, blk_m);
       cute::cluster_sync();  // the sums of all parts have become visible to the cluster
-      ClusterOfTile const own{others, tiles.log2_parts, rank, tiles.clusters, cluster, first};
+      ClusterOfTile const own{others, tiles.log2_parts, part, pair, in_pair, tiles.clusters, cluster, first * pair + in_pair};
       store_parts<Config>(EpilogueOf<typename Config::TE>(epilogue, batch, first_tile.product), sums_of_part, tile, own,
                           shared.places[0], shared.is_last, Config::groups + 3);
     }

@@ -11,9 +11,9 @@ struct Pairs {
   int n = 1;
 };
 
-// Neighbours share what is copied more often, where no tile is wasted for it. Rows and columns are those of the first
-// modes.
-inline Pairs pairs_of(std::int64_t rows, std::int64_t columns, int tile_m, int tile_n) {
+// Neighbours share what is copied more often, where no tile is wasted for it; where K is in parts, there is no tile
+// more. Rows and columns are those of the first modes.
+inline Pairs pairs_of(std::int64_t rows, std::int64_t columns, int tile_m, int tile_n, bool has_parts) {
   constexpr std::int64_t kMany = 16;  // tiles, of which one more is no waste
   auto const tiles_m = (rows + tile_m - 1) / tile_m;
   auto const tiles_n = (columns + tile_n - 1) / tile_n;
@@ -24,7 +24,8 @@ inline Pairs pairs_of(std::int64_t rows, std::int64_t columns, int tile_m, int t
   };
   bool const is_even_m = tiles_m % 2 == 0;
   bool const is_even_n = tiles_n % 2 == 0;
-  return is_even_m || is_even_n ? choice(is_even_m, is_even_n) : choice(tiles_m > kMany, tiles_n > kMany);
+  if (is_even_m || is_even_n || has_parts) return choice(is_even_m, is_even_n);
+  return choice(tiles_m > kMany, tiles_n > kMany);
 }
 
 }  // namespace cute_py::kernels

@@ -52,9 +52,9 @@ struct GemmSm90Params {
     tiles.parts = static_cast<int>(cut.in_cluster);
     tiles.clusters = static_cast<int>(cut.count / cut.in_cluster);
     counter_bytes = cut.counter_bytes;
-    if (cut.count == 1) {
+    if (cut.count == 1 || cut.in_pairs) {
       auto const first = [](Modes const& modes) { return modes.rank() > 0 ? modes[0].extent : 1; };
-      Pairs const pairs = pairs_of(first(g.m), first(g.n), blk_m, blk_n);
+      Pairs const pairs = pairs_of(first(g.m), first(g.n), blk_m, blk_n, cut.count > 1);
       tiles.pair_m = pairs.m;
       tiles.pair_n = pairs.n;
     }
@@ -141,7 +141,8 @@ struct GemmSm90Params {
 
   // The tile of C that a CTA begins with, by its number: rows, columns and products of the batch.
   Grid first_tile(unsigned cta) const {
-    auto const work = tiles(tiles.ctas.divide(cta), tiles.parts > 1 ? 0 : static_cast<int>(cta % cluster()));
+    auto const pair = static_cast<unsigned>(tiles.pair_m * tiles.pair_n);
+    auto const work = tiles(tiles.ctas.divide(cta), static_cast<int>(cta % pair));
     auto const number = [](GroupTiles const& group, GroupDigits const& x, int pair) {
       auto const outer = x.outer[0] + x.outer[1] * static_cast<int>(group.outer[0].divisor);
       return static_cast<unsigned>(x.tile + outer * static_cast<int>(group.tiles.divisor) * pair);

@@ -79,6 +79,21 @@ double lines_of_box(Geometry const& g, Role role, Modes const& mn, Major major) 
   return across[0].stride[role] * bytes_of(g.type[role]) % kLine == 0 ? 1 : kTwo;
 }
 
+// What a CTA's copy engine takes for a step of k: lines of 128 bytes of the second-level cache, two for one of a box if
+// lines of the array do not begin with one.
+double us_of_lines(Geometry const& g, Traits const& t, Pairs const& pairs, double scale) {
+  constexpr double kUsPerLine = 1.1e-3;
+  constexpr int kLine = 128;
+  auto const lines = [&](Modes const& mn, Role role, Major major, int tile, int shared_by) {
+    auto const extent = mn.rank() > 0 ? mn[0].extent : 1;
+    auto const rows = std::min<std::int64_t>(extent, tile);
+    auto const in_box = major == Major::k ? rows : model::tiles(rows * bytes_of(g.type[role]), kLine) * t.tile[2];
+    return static_cast<double>(in_box) * (lines_of_box(g, role, mn, major) > 1 ? 2 : 1) / shared_by;
+  };
+  return kUsPerLine / scale *
+         (lines(g.m, Role::a, t.major_a, t.tile[0], pairs.n) + lines(g.n, Role::b, t.major_b, t.tile[1], pairs.m));
+}
+
 // Of a step of k of the last tile: zeros that the copy engine fills lines with, of an array that is not k-major.
 double us_of_zeros(Geometry const& g, Traits const& t, double scale) {
   constexpr double kBytesPerUs = 57e3;
@@ -90,6 +105,14 @@ double us_of_zeros(Geometry const& g, Traits const& t, double scale) {
     return static_cast<double>(missing * bytes_of(g.type[role]) * t.tile[2]);
   };
   return (bytes(g.m, Role::a, t.major_a) + bytes(g.n, Role::b, t.major_b)) / (kBytesPerUs * scale);
+}
+
+// Which CTAs share what they copy. Where K is in parts, that is a choice.
+Pairs pairs_in(Geometry const& g, Extents const& x, Traits const& t) {
+  auto const first = [](Modes const& modes) { return modes.rank() > 0 ? modes[0].extent : 1; };
+  bool const has_parts = x.parts > 1;
+  if (has_parts && !x.in_pairs) return {};
+  return pairs_of(first(g.m), first(g.n), t.tile[0], t.tile[1], has_parts);
 }
 
 // CTAs go from tile to tile.
@@ -104,25 +127,27 @@ Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceIn
   auto const k = g.k.rank() > 1 ? in_tiles(g.k, t.tile[2]) : x.k;
   auto const k_tiles = static_cast<double>(model::tiles(std::max<std::int64_t>(k, 1), t.tile[2]));
   double const elements = static_cast<double>(t.tile[0]) * t.tile[1];
+  Pairs const pairs = pairs_in(g, x, t);
   double const math = 2 * elements * t.tile[2] * k_tiles / (speed.tflops * 1e6 / model::kMultiprocessors * scale);
+  double const steps = std::max(math, us_of_lines(g, t, pairs, scale) * k_tiles);
   Store const store = store_of(g, t, elements);
   auto const count = static_cast<double>(model::tiles(m, t.tile[0]) * model::tiles(n, t.tile[1]) * x.l);
   // CTAs that share K are a cluster, of which fewer fit.
-  auto const at_once = static_cast<double>(device.clusters_of(x.in_cluster) * x.in_cluster);
+  auto const in_cluster = x.parts > 1 ? x.in_cluster * pairs.m * pairs.n : 1;
+  auto const at_once = static_cast<double>(device.clusters_of(in_cluster) * in_cluster);
   double const waves = model::ceil_div(count, at_once);
   constexpr double kBeginUs = 0.35;  // a whole epilogue, before its tile's first step
-  double const tile = math + speed.us_per_tile + (model::is_plain(g) ? 0 : kBeginUs);
+  constexpr double kPairUs = 0.2;    // pairs that share K wait for each other
+  double const tile = steps + speed.us_per_tile + (model::is_plain(g) ? 0 : kBeginUs);
   // Warpgroups with tiles of their own take turns at the tensor cores, and the last results are waited for.
   double const zeros = std::max(us_of_zeros(g, t, scale) * k_tiles - math, 0.0);
-  double const us = speed.us_once + zeros +
+  double const us = speed.us_once + zeros + (in_cluster > x.in_cluster ? kPairUs : 0) +
                     (store.beside && waves > 1 ? waves * std::max(tile, (tile + store.us) / 2) + store.us
                                                : waves * (tile + store.us));
 
   double const memory = model::memory_bytes(g, true) / (model::memory_speed(device) * kMemory);
   double cache = 0;
   if (g.multiplies) {
-    auto const first = [](Modes const& modes) { return modes.rank() > 0 ? modes[0].extent : 1; };
-    Pairs const pairs = x.parts > 1 ? Pairs{} : pairs_of(first(g.m), first(g.n), t.tile[0], t.tile[1]);
     double const of_a = static_cast<double>(x.m) * static_cast<double>(model::tiles(n, t.tile[1])) *
                         lines_of_box(g, Role::a, g.m, t.major_a) / pairs.n;
     double const of_b = static_cast<double>(x.n) * static_cast<double>(model::tiles(m, t.tile[0])) *

@@ -418,13 +418,18 @@ CUTE_DEVICE void store_sums(EpilogueOf<typename Config::TE> const& product, Accu
 struct ClusterOfTile {
   SumsOfClusters const& others;
   int log2_parts;  // of a cluster
-  int rank;        // in it
+  int part;        // in it
+  int pair;        // CTAs of the cluster with the same part, each of another tile
+  int in_pair;
   int clusters;
   int cluster;
   int tile;
+
+  // The CTA in the cluster that has a part of this tile.
+  CUTE_DEVICE int cta(int of_part) const { return of_part * pair + in_pair; }
 };
 
-// Has this CTA come last of those with its rank in the clusters that share a tile? Its threads have written their sums for
+// Has this CTA come last of those with its part in the clusters that share a tile? Its threads have written their sums for
 // the others.
 template <int Threads>
 CUTE_DEVICE bool comes_last(ClusterOfTile const& own, std::int64_t number, int thread, bool& is_last, int barrier) {
@@ -439,14 +444,14 @@ CUTE_DEVICE bool comes_last(ClusterOfTile const& own, std::int64_t number, int t
   return is_last;
 }
 
-// Adds the sums of the clusters that share a tile, in their order, in the last CTA to come of those with this rank: returns
+// Adds the sums of the clusters that share a tile, in their order, in the last CTA to come of those with this part: returns
 // whether this is the one. Each has `vectors` of them, which the same threads made.
 template <int Threads, class T, int Together>
 CUTE_DEVICE bool add_clusters(ClusterOfTile const& own, Neighbours<T, Together>* sums, int vectors, int thread, bool& is_last,
                               int barrier) {
   using Vector = Neighbours<T, Together>;
   constexpr int at_a_time = 8;
-  std::int64_t const number = (std::int64_t{own.tile} << own.log2_parts) + own.rank;
+  std::int64_t const number = (std::int64_t{own.tile} << own.log2_parts) + own.part;
   auto* const of_all = static_cast<Vector*>(own.others.sums) + number * own.clusters * vectors;
   auto* const of_own = of_all + std::int64_t{own.cluster} * vectors;
   for (int i = thread; i < vectors; i += Threads) of_own[i] = sums[i];
@@ -501,7 +506,7 @@ struct PlainParts {
       : product(product), thread(thread_for_now()) {
     auto const& e = product.e;
     int const lines = (along_n ? Config::BlkM::value : Config::BlkN::value) >> cluster.log2_parts;
-    int const before = cluster.rank * lines;
+    int const before = cluster.part * lines;
     count = lines * (along_n ? Config::BlkN::value : Config::BlkM::value) / 4;
     pitch = along_n ? Config::sums_line_n : Config::sums_line_m;
     lines_left = (along_n ? tile.rows : tile.columns) - before;
@@ -545,11 +550,11 @@ struct PlainParts {
 
   // The sums of a cluster's parts, in shared memory.
   template <class Leave>
-  CUTE_DEVICE void add_cluster(TC* sums, int log2_parts, Leave const& leave) const {
+  CUTE_DEVICE void add_cluster(TC* sums, ClusterOfTile const& cluster, Leave const& leave) const {
     auto const add_parts = [&](auto parts, auto together) {
       TC const* of_part[parts];
       CUTE_UNROLL
-      for (int i = 0; i < parts; ++i) of_part[i] = static_cast<TC const*>(__cluster_map_shared_rank(sums, i));
+      for (int i = 0; i < parts; ++i) of_part[i] = static_cast<TC const*>(__cluster_map_shared_rank(sums, cluster.cta(i)));
       add<parts, together>(
           [&](int part, int vector) {
             return *reinterpret_cast<Vector const*>(of_part[part] + line_of(vector) * pitch + in_line(vector));
@@ -557,9 +562,9 @@ struct PlainParts {
           leave);
     };
     static_assert(Config::max_cluster == 8);
-    if (log2_parts == 1) add_parts(cute::Int<2>{}, cute::Int<4>{});
-    if (log2_parts == 2) add_parts(cute::Int<4>{}, cute::Int<2>{});
-    if (log2_parts == 3) add_parts(cute::Int<8>{}, cute::Int<2>{});
+    if (cluster.log2_parts == 1) add_parts(cute::Int<2>{}, cute::Int<4>{});
+    if (cluster.log2_parts == 2) add_parts(cute::Int<4>{}, cute::Int<2>{});
+    if (cluster.log2_parts == 3) add_parts(cute::Int<8>{}, cute::Int<2>{});
   }
 
   // To D.
@@ -584,12 +589,12 @@ CUTE_DEVICE void store_plain_parts(EpilogueOf<typename Config::TE> const& produc
   PlainParts<Config> const parts(product, tile, cluster);
   using Vector = typename PlainParts<Config>::Vector;
   int const lines = (parts.along_n ? Config::BlkM::value : Config::BlkN::value) >> cluster.log2_parts;
-  sums += cluster.rank * lines * parts.pitch;
-  std::int64_t const number = (std::int64_t{cluster.tile} << cluster.log2_parts) + cluster.rank;
+  sums += cluster.part * lines * parts.pitch;
+  std::int64_t const number = (std::int64_t{cluster.tile} << cluster.log2_parts) + cluster.part;
   auto* const of_all = static_cast<Vector*>(cluster.others.sums) + number * cluster.clusters * parts.count;
   auto* const of_own = of_all + cluster.cluster * parts.count;
   bool const is_alone = cluster.clusters == 1;
-  parts.add_cluster(sums, cluster.log2_parts, [&](int vector, Vector const& sum) {
+  parts.add_cluster(sums, cluster, [&](int vector, Vector const& sum) {
     if (is_alone) {
       parts.write(vector, sum);
     } else {
@@ -620,7 +625,7 @@ CUTE_DEVICE void store_parts(EpilogueOf<typename Config::TE> const& product, typ
   constexpr int at_a_time = 8;  // vectors on their way
   static_assert(Config::max_cluster <= at_a_time);
   int const log2_parts = cluster.log2_parts;
-  int const number = cluster.rank;
+  int const number = cluster.part;
   bool const along_n = product.e.along_n;
   int const stride = along_n ? Config::sums_line_n : Config::sums_line_m;
   int const lines = (along_n ? Config::BlkM::value : Config::BlkN::value) >> log2_parts;
@@ -633,7 +638,7 @@ CUTE_DEVICE void store_parts(EpilogueOf<typename Config::TE> const& product, typ
     for (int i = 0; i < at_a_time; ++i) {
       int const vector = first + (i >> log2_parts) * threads;
       auto* const at = own + (vector < vectors ? vector : first) * 4;
-      of[i] = *reinterpret_cast<Vector*>(__cluster_map_shared_rank(at, i & last_part));
+      of[i] = *reinterpret_cast<Vector*>(__cluster_map_shared_rank(at, cluster.cta(i & last_part)));
     }
     Vector sum;
     CUTE_UNROLL

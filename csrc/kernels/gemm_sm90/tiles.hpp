@@ -109,11 +109,11 @@ struct GemmTiles {
   int extent_n;
   int pair_m = 1;  // 2: CTAs with neighbouring tiles of A share a tile of B
   int pair_n = 1;  // 2: the other way round
-  int parts = 1;   // CTAs of a cluster that share a tile's K, a power of two
+  int parts = 1;   // of K in a cluster, a power of two: each a CTA, or a pair
   int log2_parts = 0;
   int clusters = 1;  // that share a tile's K
   int part_tiles;    // of K, in each but the last
-  Divisor ctas;      // that share a tile's K, or a pair's two
+  Divisor ctas;      // that share the K of a tile, or of a pair's two
   int step = 1;      // from a tile to the next of the same CTA
   RowsToCopy rows_a;
   RowsToCopy rows_b;

@@ -29,6 +29,9 @@ class Candidate(NamedTuple):
     packed
         What is copied, by its letters: A and B first, so that they lie in vectors of 16 bytes, and C in the end, from a dense
         array that is written instead. ``""`` if nothing is.
+    in_pairs
+        Whether, with K in parts, the CTAs of two neighbouring tiles share what they copy. It follows from all of the above, and
+        changes no bit.
     """
 
     kernel: str
@@ -38,6 +41,7 @@ class Candidate(NamedTuple):
     us: float
     bound: str
     packed: str = ""
+    in_pairs: bool = False
 
     def __str__(self) -> str:
         words = [self.kernel]
@@ -46,7 +50,7 @@ class Candidate(NamedTuple):
         if self.transposed:
             words.append("as C^T = B A^T")
         if self.parts > 1:
-            words.append(f"K in {self.parts} parts")
+            words.append(f"K in {self.parts} parts{', in pairs' * self.in_pairs}")
         if self.ctas:
             words.append(f"{self.ctas} CTA{'s' * (self.ctas != 1)}")
         return f"{', '.join(words)}: {self.us:.3g} us, {self.bound}"
