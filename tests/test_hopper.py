@@ -241,12 +241,13 @@ def test_every_extent_up_to_two_tiles(variant: Kernel, result: str) -> None:
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("tiles", [3, 2])  # along M: two may be a pair
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda v: v.name)
-def test_clusters_share_k_on_a_gpu(variant: Kernel) -> None:
+def test_clusters_share_k_on_a_gpu(variant: Kernel, tiles: int) -> None:
     torch = pytest.importorskip("torch")
     dtype = getattr(torch, variant.factors[0])
     m, n, k = variant.tile
-    m, n, k = 2 * m + 8, n - 24, 67 * k + 16
+    m, n, k = (2 * m + 8 if tiles == 3 else 2 * m - 8), n - 24, 67 * k + 16
     A = gpu_operand(torch, dtype, m, k, variant.layout[0] == "n", 1)
     B = gpu_operand(torch, dtype, n, k, variant.layout[1] == "t", 1)
     expected = A.float().double() @ B.float().double().t()
@@ -260,6 +261,27 @@ def test_clusters_share_k_on_a_gpu(variant: Kernel) -> None:
                 C[...] = 1
                 cute_py.gemm(A, B, C, beta=2, compute=variant.compute, config=config._replace(parts=parts))
                 assert torch.equal(C.double(), expected + 2), parts
+
+
+@pytest.mark.gpu
+def test_pairs_share_k_on_a_gpu() -> None:
+    """The CTAs of two tiles share what they copy, and the results leave in vectors, or element by element."""
+    torch = pytest.importorskip("torch")
+    found = set()
+    for m, n, k in ((250, 130, 2056), (130, 200, 2056), (60, 384, 4104)):
+        A = gpu_operand(torch, torch.float16, m, k, False, 1)
+        B = gpu_operand(torch, torch.float16, n, k, False, 1)
+        expected = A.double() @ B.double().t()
+        for C in (torch.zeros(m, n, device="cuda"), torch.zeros(n, m, device="cuda").t()):
+            for candidate in cute_py.gemm.explain(A, B, C).candidates:
+                if not candidate.in_pairs or candidate.packed:
+                    continue
+                for beta in (0, 2):
+                    C[...] = 1
+                    cute_py.gemm(A, B, C, beta=beta, config=candidate)
+                    assert torch.equal(C.double(), expected + beta), candidate
+                found.add(candidate.kernel.rpartition("_")[2])
+    assert found == {"64x64", "64x128", "128x128", "128x192", "128x256"}
 
 
 @pytest.mark.gpu

@@ -384,7 +384,7 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
                                                        shared.places[group], group);
     }
     if (has_parts) {
-      // Also for a warpgroup without sums: racecheck takes what threads do between their first and their second barrier for
+      // Also for a warpgroup without sums: as it seems, racecheck takes what threads do after as many barriers for
       // simultaneous, whichever barriers these are.
       NamedBarrier::sync(Config::computing_threads, Config::groups);  // all stages have been read
       if (turn == 0) {

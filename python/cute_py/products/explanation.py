@@ -30,8 +30,8 @@ class Candidate(NamedTuple):
         What is copied, by its letters: A and B first, so that they lie in vectors of 16 bytes, and C in the end, from a dense
         array that is written instead. ``""`` if nothing is.
     in_pairs
-        Whether, with K in parts, the CTAs of two neighbouring tiles share what they copy. It follows from all of the above, and
-        changes no bit.
+        Whether, with K in parts, the CTAs of two neighbouring tiles share what they copy. It follows from `kernel`,
+        `transposed` and `parts`, and changes no bit.
     """
 
     kernel: str
