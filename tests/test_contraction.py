@@ -949,6 +949,53 @@ def test_a_plan_is_used_by_eight_threads(rng: np.random.Generator) -> None:
                 np.testing.assert_array_equal(s, (a @ b.T).sum(0))
 
 
+def test_a_plan_knows_arrays_again_that_fit(rng: np.random.Generator) -> None:
+    A, B = draw(rng, (24, 30), exact=True), draw(rng, (16, 30), exact=True)
+    plan = cute_py.gemm.plan(A, B)
+    out, wrong = np.zeros((24, 16), np.float32), np.zeros((16, 24), np.float32).T
+    for _ in range(3):
+        out[...] = -1
+        assert plan(A, B, out=out) is out
+        np.testing.assert_array_equal(out, A @ B.T)
+        np.testing.assert_array_equal(plan(A, B), out)
+        with pytest.raises(OperandError, match="not laid out like those of the plan"):
+            plan(A, B, out=wrong)
+        with pytest.raises(OperandError, match="not laid out like those of the plan"):
+            plan(A[:, :29], B[:, :29])
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("dtype", "n"), [("float16", 128), ("float32", 48), ("float64", 48), ("float32", 2)])
+def test_sums_of_parts_need_no_memory_that_was_cleared(dtype: str, n: int, rng: np.random.Generator) -> None:
+    """CTAs count themselves in a workspace that holds anything, also when a graph launches the same kernel again."""
+    cupy = pytest.importorskip("cupy")
+    A, B = (cupy.asarray(draw(rng, (rows, 20000), exact=True)).astype(dtype) for rows in (130, n))
+    out = cupy.zeros((130, n), dtype)
+    plan = cute_py.gemm.plan(A, B, out=out)
+    assert plan.workspace_bytes > 0
+    expected = (A.astype("float64") @ B.astype("float64").T).get().astype(dtype)
+    stream = cupy.cuda.Stream(non_blocking=True)
+    workspace = cupy.zeros(plan.workspace_bytes, cupy.uint8)
+    plan(A, B, out=out, workspace=workspace)
+    cupy.cuda.Device().synchronize()
+    with stream:
+        stream.begin_capture()
+        plan(A, B, out=out, stream=stream, workspace=workspace)
+        graph = stream.end_capture()
+    for seed in range(30):
+        if seed % 3 > 0:
+            content = np.random.default_rng(seed).integers(0, 256, workspace.size, np.uint8)
+            workspace.set(content if seed % 3 == 1 else np.full_like(content, 255 * (seed % 2)))
+        out.fill(-1)
+        cupy.cuda.Device().synchronize()
+        if seed % 2 == 0:
+            graph.launch(stream)
+        else:
+            plan(A, B, out=out, workspace=workspace)
+        cupy.cuda.Device().synchronize()
+        np.testing.assert_array_equal(out.get(), expected)
+
+
 @pytest.mark.gpu
 def test_a_plan_is_used_on_four_streams_and_in_a_graph(rng: np.random.Generator) -> None:
     cupy = pytest.importorskip("cupy")

@@ -3,6 +3,9 @@ register read before it can have been set to zero?
 
 ptxas 13.0 sets pairs of registers to zero with CS2R. Where one of them is then overwritten under a condition, it may let the next instruction read
 it after the latency of that write, which is shorter. If the condition is false, what was there before is read.
+
+The sums of DMMA.16x8, SM90's multiplication of doubles, arrive after a while. Where ptxas puts some of them aside in a loop that ends with such
+multiplications, it may do so before they have arrived.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -23,6 +27,8 @@ LINE = re.compile(r"\s+/\*[0-9a-f]{4,}\*/\s+(?:(@!?U?P\w+) )?(\S+) ?(.*?);\s+/\*
 ENCODING = re.compile(r"/\* 0x([0-9a-f]{16}) \*/")
 REGISTER = re.compile(r"(?<![UA-Z])R(\d+)")
 LEAST_CYCLES = 7  # 5 have been seen to be too few, 7 and more to be enough
+LEAST_CYCLES_OF_SUMS = 36  # 16 have been seen to be too few, 36 and more to be enough
+REGISTERS_OF_SUMS = 8
 LEAVES = ("BRA", "BSYNC", "EXIT", "BSSY", "CALL", "RET")
 WRITES_NONE = ("ST", "RED", "BAR", "LDGSTS")
 
@@ -56,6 +62,93 @@ def early_reads(code: Iterator[str]) -> Iterator[str]:
         cycle += max(1, int(encoding[1], 16) >> 41 & 15)
         if operation.startswith(LEAVES):
             zeroed.clear()
+
+
+class Instruction(NamedTuple):
+    """One of a function, and when others may follow: after so many cycles, and with or without waiting for scoreboards."""
+
+    operation: str
+    operands: str
+    condition: str | None
+    cycles: int
+    sets: int  # the scoreboard that it sets; 7: none
+    waits_for: int  # a bit for each
+
+    def waits(self, scoreboard: int) -> bool:
+        """Does it wait for all who set a scoreboard?"""
+        empties = self.operation.startswith("DEPBAR") and re.match(rf"SB{scoreboard}, 0x0\b", self.operands)
+        return bool(self.waits_for >> scoreboard & 1 or empties)
+
+    def uses(self, registers: range) -> bool:
+        """Does it read or write one of them?"""
+        return any(int(number) in registers for number in REGISTER.findall(self.operands))
+
+
+def functions_of(code: Iterator[str]) -> Iterator[tuple[str, dict[int, Instruction]]]:
+    """Yield functions and their instructions by address, from the words of cuobjdump."""
+    name, found = "", {}
+    for line in code:
+        if "Function :" in line:
+            yield name, found
+            name, found = line.split(":")[1].strip(), {}
+        if (match := LINE.match(line)) is None:
+            continue
+        encoding = ENCODING.search(next(code))
+        assert encoding is not None
+        control = int(encoding[1], 16) >> 41
+        condition, operation, operands = match.groups()
+        address = int(line.split("/*")[1].split("*/")[0], 16)
+        found[address] = Instruction(
+            operation, operands, condition, max(1, control & 15), control >> 5 & 7, control >> 11 & 63
+        )
+    yield name, found
+
+
+def early_sums(code: Iterator[str]) -> Iterator[str]:
+    """Yield what uses sums of DMMA.16x8 before they have arrived."""
+    for name, instructions in functions_of(code):
+        addresses = list(instructions)
+        places = {address: place for place, address in enumerate(addresses)}
+        for place, address in enumerate(addresses):
+            product = instructions[address]
+            target = re.match(r"R(\d+)", product.operands)
+            if not product.operation.startswith("DMMA.16x8") or target is None:
+                continue
+            sums = range(int(target[1]), int(target[1]) + REGISTERS_OF_SUMS)
+            ways = [(place + 1, product.cycles)]
+            while ways:
+                at, cycle = ways.pop()
+                while at < len(addresses) and cycle < LEAST_CYCLES_OF_SUMS:
+                    follows = instructions[addresses[at]]
+                    if follows.waits(product.sets):
+                        break
+                    if follows.uses(sums):
+                        # The tensor cores take their sums in order.
+                        if not follows.operation.startswith("DMMA"):
+                            yield f"{name}: {follows.operation} {follows.operands.rstrip()} after {cycle} cycles"
+                        break
+                    cycle += follows.cycles
+                    if follows.operation == "BRA" and (to := re.search(r"0x([0-9a-f]+)", follows.operands)):
+                        ways.append((places[int(to[1], 16)], cycle))
+                        if follows.condition is None:
+                            break
+                    at += 1
+
+
+def test_the_reader_sees_an_early_sum() -> None:
+    def code(stall: int, waits_for: int = 0) -> Iterator[str]:
+        yield "Function : f"
+        words = [
+            (0x10, "STL.64 [R1+0x8], R68", 1, waits_for),
+            (0x20, "DMMA.16x8x8 R64, R104, R128, R64", stall, 0),
+            (0x30, "@!P0 BRA 0x10", 5, 0),
+        ]
+        for address, text, cycles, waits in words:
+            yield f"        /*{address:04x}*/    {text} ;   /* 0x0000000000027805 */"
+            yield f"   /* 0x{(cycles | 5 << 5 | waits << 11) << 41:016x} */"
+
+    assert list(early_sums(code(11))) == ["f: STL.64 [R1+0x8], R68 after 16 cycles"]
+    assert list(early_sums(code(11, 1 << 5))) == []
 
 
 def test_the_reader_sees_an_early_read() -> None:
@@ -121,5 +214,14 @@ def test_no_register_is_read_before_it_is_zero(cuobjdump: str) -> None:
     with subprocess.Popen([cuobjdump, "-sass", _core.__file__], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         found = list(early_reads(process.stdout))
+    assert process.returncode == 0
+    assert not found
+
+
+@pytest.mark.gpu
+def test_no_sum_is_used_before_it_has_arrived(cuobjdump: str) -> None:
+    with subprocess.Popen([cuobjdump, "-sass", _core.__file__], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        found = list(early_sums(process.stdout))
     assert process.returncode == 0
     assert not found

@@ -186,13 +186,12 @@ class Chooser {
     }
   }
 
-  // The counters have to be 0. At each level the last CTA of a few counts, and reads their sums, four at a time. The
-  // CTAs of a cluster add by way of shared memory, each some of the tile, and go on with those of as many clusters.
+  // At each level the last CTA of a few counts, and reads their sums, four at a time. The CTAs of a cluster add by way
+  // of shared memory, each some of the tile, and go on with those of as many clusters.
   static double us_to_add(Traits const& t, Cut const& cut) {
     constexpr double kClusterUs = 1.3;
     constexpr double kElementsPerUs = 7300;
-    constexpr double kClustersUs = 3.4;  // more than of single CTAs, whose threads have their sums in registers
-    constexpr double kClearUs = 1.5;
+    constexpr double kClustersUs = 1.4;  // more than of single CTAs, whose threads have their sums in registers
     constexpr double kLevelUs = 1.5;
     constexpr double kReadUs = 0.5;
     constexpr double kBytesPerUs = 32e3;  // of a CTA
@@ -200,7 +199,7 @@ class Chooser {
     double us = cut.in_cluster > 1 ? kClusterUs + t.tile[0] * t.tile[1] / kElementsPerUs : 0;
     auto const bytes = static_cast<double>(t.part_bytes / cut.in_cluster);
     auto left = cut.count / cut.in_cluster;
-    if (left > 1) us += kClearUs + (cut.in_cluster > 1 ? kClustersUs : 0);
+    if (left > 1 && cut.in_cluster > 1) us += kClustersUs;
     for (; left > 1; left = ceil_div(left, kTogether)) {
       auto const reads = static_cast<double>(ceil_div(std::min(left, kTogether), 4));
       us += kLevelUs + reads * (kReadUs + bytes / kBytesPerUs);

@@ -47,4 +47,9 @@ inline void cudaTriggerProgrammaticLaunchCompletion() {}
 inline void cudaGridDependencySynchronize() {}
 inline void __threadfence() { cute_py::emulator::fence(); }
 inline void __threadfence_block() {}  // each thread sees at once what the others wrote
-inline unsigned atomicInc(unsigned* counter, unsigned last) { return cute_py::emulator::count_up(counter, last); }
+inline unsigned long long atomicAdd(unsigned long long* counter, unsigned long long by) {
+  return cute_py::emulator::count_up(counter, by);
+}
+inline unsigned long long atomicCAS(unsigned long long* at, unsigned long long expected, unsigned long long to) {
+  return cute_py::emulator::exchange_if(at, expected, to);
+}

@@ -510,14 +510,17 @@ void wait_until(bool (*ready)(void const*), void const* what, char const* name, 
 
 void fence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
 
-unsigned count_up(unsigned* counter, unsigned last) {
+std::uint64_t count_up(unsigned long long* counter, std::uint64_t by) {
   check(counter, sizeof(*counter), false, Access::instruction);
   check(counter, sizeof(*counter), true, Access::instruction);
   running->counted_at() = running->current().barriers;
-  unsigned was = __atomic_load_n(counter, __ATOMIC_SEQ_CST);
-  while (!__atomic_compare_exchange_n(counter, &was, was >= last ? 0 : was + 1, false, __ATOMIC_SEQ_CST,
-                                      __ATOMIC_SEQ_CST)) {
-  }
+  return __atomic_fetch_add(counter, by, __ATOMIC_SEQ_CST);
+}
+
+std::uint64_t exchange_if(unsigned long long* at, std::uint64_t expected, std::uint64_t to) {
+  check(at, sizeof(*at), false, Access::instruction);  // as a read: what is written is no sum
+  unsigned long long was = expected;
+  __atomic_compare_exchange_n(at, &was, to, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
   return was;
 }
 

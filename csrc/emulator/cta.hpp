@@ -77,11 +77,14 @@ void wait_until(bool (*ready)(void const*), void const* what, char const* name, 
 // What other CTAs read after this, is what was written before it.
 void fence();
 
-// Adds 1 to a number that all CTAs share, or makes it 0 if it was `last`, all at once. Returns what it was.
+// Adds to a number that all CTAs share, all at once. Returns what it was.
 // Who counts tells other CTAs that this one has written its sums: its other threads must not write any before they
 // have passed a barrier.
-unsigned count_up(unsigned* counter, unsigned last);
+std::uint64_t count_up(unsigned long long* counter, std::uint64_t by);
 void check_sum_may_be_written();
+
+// Writes such a number if it is the expected one, all at once. Returns what it was.
+std::uint64_t exchange_if(unsigned long long* at, std::uint64_t expected, std::uint64_t to);
 
 // Ends the launch with a KernelError that says what the fiber that is running did.
 [[noreturn]] void stop(std::string const& what);

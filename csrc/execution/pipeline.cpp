@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <cstdint>
 #include <cstring>
 #include <mutex>
+#include <random>
 #include <utility>
 
 #include "base/errors.hpp"
@@ -47,15 +50,23 @@ Arguments arguments_of(dispatch::Step const& step, std::array<void*, dispatch::k
   return x;
 }
 
-// Runs one step. Counters of parts of K are 0 before.
+// Unlike the number of any other launch, and of what memory may hold by chance: a multiple of 16, and not 0.
+std::uint64_t next_launch() {
+  constexpr std::uint64_t kNotZero = std::uint64_t{1} << 63;
+  static std::atomic<std::uint64_t> next = [] {
+    std::random_device device;
+    return static_cast<std::uint64_t>(device()) << 32 | device();
+  }();
+  return next.fetch_add(1) << 4 | kNotZero;
+}
+
+// Runs one step.
 void run_step(dispatch::Step const& step, Launch const& launch, Memory const& memory, Arguments x,
               std::array<void*, dispatch::kSources> const& base, Execution const& execution) {
   if (step.cut.count > 1) {
     void* const workspace = base[static_cast<std::size_t>(dispatch::Source::workspace)];
     x.parts = static_cast<char*>(workspace) + step.cut_offset;
-    if (step.cut.counter_bytes > 0) {
-      memory.clear_on(execution.stream, x.parts, static_cast<std::size_t>(step.cut.counter_bytes));
-    }
+    x.launch = next_launch();
   }
   if (step.clear_bytes > 0) {
     memory.clear_on(execution.stream, x.data[Role::d], static_cast<std::size_t>(step.clear_bytes));

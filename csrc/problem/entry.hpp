@@ -125,8 +125,8 @@ class Launch {
   virtual int run(Arguments const& arguments, Execution const& execution) const = 0;
 };
 
-// K in `count` parts of `tiles` tiles each, but for the last, and the memory for their sums: counters, which have to be
-// 0 before a launch, and behind them the sums. The CTAs of each `in_cluster` parts are a cluster, or, `in_pairs`, those
+// K in `count` parts of `tiles` tiles each, but for the last, and the memory for their sums: counters, which may hold
+// anything before a launch, and behind them the sums. The CTAs of each `in_cluster` parts are a cluster, or, `in_pairs`, those
 // of two neighbouring tiles, if there are as many. They add theirs without that memory, each some, and need it for
 // those of further clusters.
 struct Cut {
@@ -140,7 +140,7 @@ struct Cut {
   // `tiles_of_c` are those of all products, and a part of one of them takes part_bytes.
   void reserve(std::int64_t tiles_of_c, std::int64_t part_bytes) {
     if (count == in_cluster) return;
-    counter_bytes = aligned(tiles_of_c * count * std::int64_t{sizeof(unsigned)});
+    counter_bytes = aligned(tiles_of_c * count * std::int64_t{sizeof(std::uint64_t)});
     bytes = counter_bytes + aligned(tiles_of_c * count * (part_bytes / in_cluster));
   }
 

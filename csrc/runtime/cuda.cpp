@@ -117,7 +117,7 @@ void* allocate_on(void* stream, std::size_t bytes) {
 void prepare_pool() { pool_of_current_device(); }
 
 void clear_on(void* stream, void* pointer, std::size_t bytes) {
-  check(cudaMemsetAsync(pointer, 0, bytes, static_cast<cudaStream_t>(stream)), "clearing counters");
+  check(cudaMemsetAsync(pointer, 0, bytes, static_cast<cudaStream_t>(stream)), "clearing a packed array");
 }
 
 void release_on(void* stream, void* pointer) noexcept { cudaFreeAsync(pointer, static_cast<cudaStream_t>(stream)); }

@@ -56,6 +56,10 @@ struct VariantOf<Family_, Row, T_, List<Layout_, Others...>> {
   static constexpr int width = width_of<Config, T>();
 };
 
+// What the memory for sums holds before a launch, whose number this is.
+constexpr unsigned kAnything = 0x80000011;
+constexpr std::uint64_t kLaunch = 0x8000000000000010;
+
 constexpr Form kAnyForm = static_cast<Form>(-1);
 
 // Of the first width every form is run, of every other width one.
@@ -232,8 +236,9 @@ bool multiplies(EmulatorOptions const& options, bool in_parts) {
     auto const of_part = static_cast<int>(cut.tiles * cute::size<2>(typename Config::CtaTiler{}));
     cut.count = (k + of_part - 1) / of_part;
     cut.reserve(2 * 2, std::int64_t{Params::part_values} * Config::threads * sizeof(Sum));
-    memory.resize(static_cast<std::size_t>(cut.bytes) / sizeof(unsigned));
+    memory.resize(static_cast<std::size_t>(cut.bytes) / sizeof(unsigned), kAnything);
     arguments.parts = memory.data();
+    arguments.launch = kLaunch;
     geometry.reads_c = geometry.c_is_d = true;
     geometry.type[Role::c] = geometry.type[Role::d];
     for (Modes* modes : {&geometry.m, &geometry.n}) {
@@ -326,8 +331,9 @@ bool multiplies_boxes(EmulatorOptions const& options, int tiles_m, int tiles_n, 
   std::vector<unsigned> memory;
   if constexpr (Config::max_cluster > 0) {
     cut.reserve(std::int64_t{tiles_m} * tiles_n, Config::part_bytes);
-    memory.resize(static_cast<std::size_t>(cut.bytes) / sizeof(unsigned));
+    memory.resize(static_cast<std::size_t>(cut.bytes) / sizeof(unsigned), kAnything);
     arguments.parts = memory.data();
+    arguments.launch = kLaunch;
   }
   Execution execution;
   execution.emulator = options;

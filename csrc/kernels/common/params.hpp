@@ -221,7 +221,7 @@ struct PartedParams : GemmParams<Config> {
 
   void bind(Arguments const& x) {
     GemmParams<Config>::bind(x);
-    parts.arrived = static_cast<unsigned*>(x.parts);
+    parts.arrived = {static_cast<Arrivals::Number*>(x.parts), x.launch};
     parts.sums = static_cast<char*>(x.parts) + counter_bytes;
   }
 

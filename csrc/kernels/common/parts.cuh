@@ -5,6 +5,7 @@
 
 #include <cute/tensor.hpp>
 
+#include "kernels/common/arrivals.cuh"
 #include "kernels/common/mode_map.hpp"
 #include "kernels/common/neighbours.hpp"
 
@@ -21,7 +22,7 @@ struct Parts {
   int tiles = std::numeric_limits<int>::max();  // of K, in each but the last
   std::uint32_t grid_m = 1;                     // tiles of C
   std::uint32_t grid_n = 1;
-  unsigned* arrived = nullptr;  // (node,part of a tile): CTAs that have come so far; all 0 before a launch and after it
+  Arrivals arrived;             // (node,part of a tile)
   void* sums = nullptr;         // (values of 16 bytes,thread,values,part of a tile)
 
   struct One {
@@ -38,10 +39,39 @@ struct Parts {
     int const begin = static_cast<int>(number) * tiles;
     return {l, number, begin, cute::min(begin + tiles, k_tiles)};
   }
+
+  // This CTA's tile of C, by its number.
+  CUTE_DEVICE std::uint32_t tile(std::uint32_t l) const { return (l * grid_n + blockIdx.y) * grid_m + blockIdx.x; }
+
+  // Sums that become one: up to so many, each of `step` parts, the first of which begins with this part.
+  struct Together {
+    std::uint32_t first;
+    std::uint32_t summands;
+  };
+
+  CUTE_HOST_DEVICE Together together(std::uint32_t number, std::uint32_t step) const {
+    std::uint32_t const first = number & ~(step * kPartsTogether - 1);  // a power of two
+    std::uint32_t const rest = (count.divisor - first + step - 1) / step;
+    return {first, rest < kPartsTogether ? rest : kPartsTogether};
+  }
 };
 
+// What a CTA has to have done with one of its threads, the first, before its sums are added.
+CUTE_DEVICE void expect_parts(Parts const& parts, std::uint32_t l, std::uint32_t number)
+{
+  std::uint32_t const count = parts.count.divisor;
+  if (count == 1 || threadIdx.x != 0) return;
+  std::int64_t const of_tile = std::int64_t{parts.tile(l)} * count;
+  std::uint32_t level = 0;
+  CUTE_NO_UNROLL
+  for (std::uint32_t step = 1; step < count; step *= kPartsTogether, ++level) {
+    parts.arrived.make_ready(of_tile + parts.together(number, step).first + level);
+  }
+}
+
 // Adds the sums of the parts of this CTA's tile. Returns whether this CTA is the one that has them all, in acc, of which
-// the first `used` values count. Requires: no thread still needs the shared memory after a barrier.
+// the first `used` values count. Requires: expect_parts() was called, and no thread still needs the shared memory after
+// a barrier.
 //
 // A CTA whose sums others may add writes them, and then counts itself: whoever counts last finds all of them written.
 template <int Threads, class Acc>
@@ -55,8 +85,7 @@ CUTE_DEVICE bool add_parts(Parts const& parts, std::uint32_t l, std::uint32_t nu
   constexpr int vectors = values / together;
   std::uint32_t const count = parts.count.divisor;
   if (count == 1) return true;
-  std::uint32_t const tile = (l * parts.grid_n + blockIdx.y) * parts.grid_m + blockIdx.x;
-  unsigned* const arrived = parts.arrived + tile * count;
+  std::uint32_t const tile = parts.tile(l);
   Vector* const sums = static_cast<Vector*>(parts.sums) + std::int64_t{tile} * count * vectors * Threads + threadIdx.x;
   auto const at = [&](std::uint32_t part, int vector) -> Vector& {
     return sums[(std::int64_t{part} * vectors + vector) * Threads];
@@ -65,9 +94,7 @@ CUTE_DEVICE bool add_parts(Parts const& parts, std::uint32_t l, std::uint32_t nu
 
   std::uint32_t level = 0;
   for (std::uint32_t step = 1; step < count; step *= kPartsTogether, ++level) {
-    std::uint32_t const first = number / (step * kPartsTogether) * (step * kPartsTogether);
-    std::uint32_t const rest = (count - first + step - 1) / step;
-    std::uint32_t const summands = rest < kPartsTogether ? rest : kPartsTogether;
+    auto const [first, summands] = parts.together(number, step);
     if (summands > 1) {
       CUTE_UNROLL
       for (int v = 0; v < vectors; ++v) {
@@ -81,7 +108,7 @@ CUTE_DEVICE bool add_parts(Parts const& parts, std::uint32_t l, std::uint32_t nu
 
       if (threadIdx.x == 0) {
         __threadfence();
-        *is_last = atomicInc(arrived + first + level, summands - 1) == summands - 1;
+        *is_last = parts.arrived.comes_last(std::int64_t{tile} * count + first + level, summands);
         __threadfence();
       }
 

@@ -222,6 +222,7 @@ void gemm_skinny(ProblemShape shape_MNK,
   Tensor current = make_tensor<T>(size(fragment_a));
   bool is_loaded = false;
   fill(part.begin);
+  expect_parts(parts, batch.first + part.l, part.number);  // meanwhile
   CUTE_NO_UNROLL
   for (int step = step_begin - 1; step < step_end; ++step) {
     copy(next, current);

@@ -52,6 +52,7 @@ void gemm_sm80(ProblemShape shape_MNK,
 
   // This CTA's product of the batch, and its tiles of K
   auto const part = parts(blockIdx.z, ceil_div(size<2>(shape_MNK), size<2>(cta_tiler)));
+  expect_parts(parts, batch.first + part.l, part.number);  // no later: docs/perf-notes.md, sums read too early
   auto const to = batch.operands(batch.first + part.l);                                                // A, B, C
 
   // The tile of C

@@ -130,6 +130,7 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
   int const first       = first_work + (has_parts ? 0 : turn * work_step);  // where K is in parts, for all
   auto const first_tile = tiles(first, in_pair);  // found while barriers are waited for
   auto tile_of          = [&](int number) { return number == first ? first_tile : tiles(number, in_pair); };
+  ClusterOfTile const sharing{others, tiles.log2_parts, part, pair, in_pair, tiles.clusters, cluster, first * pair + in_pair};
   Pipe<Config::stages> pipe;
 
   if (pair > 1 || has_parts) {
@@ -232,6 +233,9 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
       } else {
         copy_tiles(true_type{}, false_type{}, false_type{});
       }
+    }
+    if (warp == computing_warps + 1 && elect_one_sync() && tiles.clusters > 1) {
+      others.arrived.make_ready(sharing.number());
     }
     __syncwarp();
     if (has_parts) {
@@ -407,8 +411,7 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
       auto tile = tile_of_d(first_tile, 0);
       tile.rows = min(tile.rows, blk_m);
       cute::cluster_sync();  // the sums of all parts have become visible to the cluster
-      ClusterOfTile const own{others, tiles.log2_parts, part, pair, in_pair, tiles.clusters, cluster, first * pair + in_pair};
-      store_parts<Config>(EpilogueOf<typename Config::TE>(epilogue, batch, first_tile.product), sums_of_part, tile, own,
+      store_parts<Config>(EpilogueOf<typename Config::TE>(epilogue, batch, first_tile.product), sums_of_part, tile, sharing,
                           shared.places[0], shared.is_last, Config::groups + 3);
     }
     if (threadIdx.x % 128 == 0) {

@@ -121,7 +121,7 @@ struct GemmSm90Params {
     epilogue.beta = numeric::scalar<T>(x.beta);
     epilogue.scale = numeric::scalar<T>(x.scale);
     for (int i = 0; i < 4; ++i) epilogue.data[i] = x.data[kEpilogueRoles[i]];
-    others.arrived = static_cast<unsigned*>(x.parts);
+    others.arrived = {static_cast<Arrivals::Number*>(x.parts), x.launch};
     others.sums = static_cast<char*>(x.parts) + counter_bytes;
   }
 

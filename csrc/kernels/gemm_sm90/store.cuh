@@ -425,6 +425,8 @@ struct ClusterOfTile {
   int cluster;
   int tile;
 
+  // Where the CTAs with this part are counted.
+  CUTE_DEVICE std::int64_t number() const { return (std::int64_t{tile} << log2_parts) + part; }
   // The CTA in the cluster that has a part of this tile.
   CUTE_DEVICE int cta(int of_part) const { return of_part * pair + in_pair; }
 };
@@ -435,9 +437,8 @@ template <int Threads>
 CUTE_DEVICE bool comes_last(ClusterOfTile const& own, std::int64_t number, int thread, bool& is_last, int barrier) {
   NamedBarrier::sync(Threads, barrier);  // all threads have written their sums
   if (thread == 0) {
-    auto const last = static_cast<unsigned>(own.clusters) - 1;
     __threadfence();
-    is_last = atomicInc(own.others.arrived + number, last) == last;
+    is_last = own.others.arrived.comes_last(number, static_cast<unsigned>(own.clusters));
     __threadfence();
   }
   NamedBarrier::sync(Threads, barrier);  // whether this CTA is the last one becomes visible to all threads
@@ -451,7 +452,7 @@ CUTE_DEVICE bool add_clusters(ClusterOfTile const& own, Neighbours<T, Together>*
                               int barrier) {
   using Vector = Neighbours<T, Together>;
   constexpr int at_a_time = 8;
-  std::int64_t const number = (std::int64_t{own.tile} << own.log2_parts) + own.part;
+  std::int64_t const number = own.number();
   auto* const of_all = static_cast<Vector*>(own.others.sums) + number * own.clusters * vectors;
   auto* const of_own = of_all + std::int64_t{own.cluster} * vectors;
   for (int i = thread; i < vectors; i += Threads) of_own[i] = sums[i];
@@ -590,7 +591,7 @@ CUTE_DEVICE void store_plain_parts(EpilogueOf<typename Config::TE> const& produc
   using Vector = typename PlainParts<Config>::Vector;
   int const lines = (parts.along_n ? Config::BlkM::value : Config::BlkN::value) >> cluster.log2_parts;
   sums += cluster.part * lines * parts.pitch;
-  std::int64_t const number = (std::int64_t{cluster.tile} << cluster.log2_parts) + cluster.part;
+  std::int64_t const number = cluster.number();
   auto* const of_all = static_cast<Vector*>(cluster.others.sums) + number * cluster.clusters * parts.count;
   auto* const of_own = of_all + cluster.cluster * parts.count;
   bool const is_alone = cluster.clusters == 1;

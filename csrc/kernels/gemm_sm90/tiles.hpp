@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "kernels/common/arrivals.cuh"
 #include "kernels/common/mode_map.hpp"
 
 // Which tiles a CTA computes, one after the other, and where the copy engine finds them.
@@ -31,8 +32,7 @@ CUTE_HOST_DEVICE GroupDigits digits_of(GroupTiles const& group, std::uint32_t nu
 
 // What the clusters that share a tile's K leave to each other.
 struct SumsOfClusters {
-  unsigned* arrived =
-      nullptr;           // (part of a cluster,tile): clusters that have come so far; 0 before a launch and after it
+  Arrivals arrived;      // (part of a cluster,tile)
   void* sums = nullptr;  // (sums of some lines,cluster,part of a cluster,tile)
 };
 

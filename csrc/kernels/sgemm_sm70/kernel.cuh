@@ -129,6 +129,7 @@ void sgemm_sm70(ProblemShape shape_MNK,
 
   if (part.begin < part.end) {
     load_tile(part.begin);
+    expect_parts(parts, batch.first + part.l, part.number);  // meanwhile
     copy(tArA, tAsA);
     copy(tBrB, tBsB);
 

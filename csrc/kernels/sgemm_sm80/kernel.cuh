@@ -144,6 +144,7 @@ void sgemm_sm80(ProblemShape shape_MNK,
     load_tile(part.begin + k_tile, k_tile);
     cp_async_fence();
   }
+  expect_parts(parts, batch.first + part.l, part.number);  // meanwhile
 
   int pipe_read  = 0;                    // the stage that is multiplied
   int pipe_write = Config::stages - 1;   // the stage that is filled
