@@ -160,10 +160,10 @@ Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceIn
   double const arrival = std::max(memory, cache) + kBeside * std::min(memory, cache);
   Estimate estimate = model::larger(us, arrival, 0);
   constexpr double kNotHidden = 0.1;    // of what takes less
-  constexpr double kInParts = 0.5;      // of what the cache takes, where K is in parts
+  constexpr double kInParts = 0.7;      // of what the cache takes, where K is in many parts
   constexpr double kBeginsEarly = 0.7;  // of the microseconds of a launch, beside the kernel before
-  estimate.us +=
-      model::kLaunchUs - kBeginsEarly + kNotHidden * std::min(us, arrival) + (x.parts > 1 ? kInParts * cache : 0);
+  estimate.us += model::kLaunchUs - kBeginsEarly + kNotHidden * std::min(us, arrival);
+  if (x.parts > 2) estimate.us += kInParts * cache * (1 - 2 / static_cast<double>(x.parts));
   // Of two k-major factors results leave along n a little sooner; more than what counts as close.
   constexpr double kAlongM = 1.035;
   bool const is_along_m = g.m.rank() > 0 && g.m[0].stride[Role::d] == 1;
