@@ -262,8 +262,8 @@ py::object Call::run(execution::Prepared const& prepared, py::handle workspace) 
 Operand const* Call::workspace_of(execution::Prepared const& prepared, py::handle given) {
   if (!given || given.is_none() || prepared.workspace_bytes() == 0) return nullptr;
   View const& x = workspace_.emplace("workspace", given, stream_).view();
-  bool const dense = x.rank == 1 && x.type() && !x.read_only && (x.stride[0] == 1 || x.shape[0] <= 1);
-  auto const bytes = dense ? bytes_of(*x.type()) * x.shape[0] : 0;
+  bool const dense = x.rank == 1 && !x.read_only && (x.stride[0] == 1 || x.shape[0] <= 1);
+  auto const bytes = dense ? std::int64_t{x.dtype.bits} * x.dtype.lanes / 8 * x.shape[0] : 0;
   bool const aligned = reinterpret_cast<std::uintptr_t>(x.data) % 256 == 0;
   if (!x.on_cuda() || x.device.id != request_.a->device.id || !dense || !aligned ||
       bytes < prepared.workspace_bytes()) {

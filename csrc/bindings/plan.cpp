@@ -176,8 +176,8 @@ captured in a CUDA graph, if it is given a place for the result. The graph owns 
 plan any more. Run it once before that, which loads its kernels. One plan may be used by several threads and on several
 streams at a time.
 
-`workspace` is, on a GPU, a dense array of one mode with `workspace_bytes` bytes or more, aligned to 256, that nothing else
-uses until the product is done. Without one, it is allocated on the stream for the call. Raises OperandError for arrays
+`workspace` is, on a GPU, a dense array of one mode and any type with `workspace_bytes` bytes or more, aligned to 256, that
+nothing else uses until the product is done; what it holds does not matter. Without one, it is allocated on the stream for the call. Raises OperandError for arrays
 that the plan was not made for.
 
 >>> import cute_py, numpy as np
