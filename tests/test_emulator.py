@@ -60,8 +60,7 @@ def test_a_gpu_kernel_on_host_arrays_runs_in_the_emulator_where_there_is_no_gpu(
 
 SYNCHRONISATION = re.compile(
     r"^(\s*)((?:__syncthreads\(\)|cp_async_wait<.*?>\(\)|\*is_last = .*"
-    r"|(?:parts|others)\.arrived\.make_ready\(.*\)"
-    r"|cluster_(?:sync|meet)\(\)|release\(.*\)|(?:Full|Empty)::(?:wait|arrive)\w*\(.*\)|NamedBarrier::\w+\(.*\)"
+    r"|make_ready\(.*\)|cluster_(?:sync|meet)\(\)|release\(.*\)|(?:Full|Empty)::(?:wait|arrive)\w*\(.*\)|NamedBarrier::\w+\(.*\)"
     r"|cutlass::arch::fence_view_async_shared\(\)|warpgroup_wait<.*?>\(\)|tma_store_wait<.*?>\(\)|tma_store_fence\(\));)",
     re.MULTILINE,
 )

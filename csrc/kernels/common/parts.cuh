@@ -65,7 +65,7 @@ CUTE_DEVICE void expect_parts(Parts const& parts, std::uint32_t l, std::uint32_t
   std::uint32_t level = 0;
   CUTE_NO_UNROLL
   for (std::uint32_t step = 1; step < count; step *= kPartsTogether, ++level) {
-    parts.arrived.make_ready(of_tile + parts.together(number, step).first + level);
+    make_ready(parts.arrived, of_tile + parts.together(number, step).first + level);
   }
 }
 
@@ -108,7 +108,7 @@ CUTE_DEVICE bool add_parts(Parts const& parts, std::uint32_t l, std::uint32_t nu
 
       if (threadIdx.x == 0) {
         __threadfence();
-        *is_last = parts.arrived.comes_last(std::int64_t{tile} * count + first + level, summands);
+        *is_last = counts_last(parts.arrived, std::int64_t{tile} * count + first + level, summands);
         __threadfence();
       }
 

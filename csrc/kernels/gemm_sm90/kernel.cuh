@@ -235,7 +235,7 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
       }
     }
     if (warp == computing_warps + 1 && elect_one_sync() && tiles.clusters > 1) {
-      others.arrived.make_ready(sharing.number());
+      make_ready(others.arrived, sharing.number());
     }
     __syncwarp();
     if (has_parts) {

@@ -4,6 +4,7 @@
 
 #include <cutlass/arch/barrier.h>
 
+#include "kernels/common/arrivals.cuh"
 #include "kernels/common/epilogue.cuh"
 #include "kernels/common/registers.cuh"
 
@@ -438,7 +439,7 @@ CUTE_DEVICE bool comes_last(ClusterOfTile const& own, std::int64_t number, int t
   NamedBarrier::sync(Threads, barrier);  // all threads have written their sums
   if (thread == 0) {
     __threadfence();
-    is_last = own.others.arrived.comes_last(number, static_cast<unsigned>(own.clusters));
+    is_last = counts_last(own.others.arrived, number, static_cast<unsigned>(own.clusters));
     __threadfence();
   }
   NamedBarrier::sync(Threads, barrier);  // whether this CTA is the last one becomes visible to all threads

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "kernels/common/arrivals.cuh"
+#include "kernels/common/arrivals.hpp"
 #include "kernels/common/mode_map.hpp"
 
 // Which tiles a CTA computes, one after the other, and where the copy engine finds them.
