@@ -126,9 +126,9 @@ class Launch {
 };
 
 // K in `count` parts of `tiles` tiles each, but for the last, and the memory for their sums: counters, which may hold
-// anything before a launch, and behind them the sums. The CTAs of each `in_cluster` parts are a cluster, or, `in_pairs`, those
-// of two neighbouring tiles, if there are as many. They add theirs without that memory, each some, and need it for
-// those of further clusters.
+// anything before a launch, and behind them the sums. The CTAs of each `in_cluster` parts are a cluster, or,
+// `in_pairs`, those of two neighbouring tiles, if there are as many. They add theirs without that memory, each some,
+// and need it for those of further clusters.
 struct Cut {
   std::int64_t count = 1;
   std::int64_t in_cluster = 1;
