@@ -15,7 +15,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,43 +33,12 @@ LEAVES = ("BRA", "BSYNC", "EXIT", "BSSY", "CALL", "RET")
 WRITES_NONE = ("ST", "RED", "BAR", "LDGSTS")
 
 
-def early_reads(code: Iterator[str]) -> Iterator[str]:
-    """Yield what reads a register too early, from the words of cuobjdump."""
-    function, cycle = "", 0
-    zeroed: dict[int, int] = {}  # register -> the cycle of its CS2R, as far as that may still count
-    for line in code:
-        if "Function :" in line:
-            function, cycle = line.split(":")[1].strip(), 0
-            zeroed.clear()
-        if (found := LINE.match(line)) is None:
-            continue
-        condition, operation, operands = found.groups()
-        encoding = ENCODING.search(next(code))
-        assert encoding is not None
-        first, _, rest = operands.partition(",")
-        target = None if operation.startswith(WRITES_NONE) else re.match(r"R(\d+)", first)
-        for register in map(int, REGISTER.findall(rest if target else operands)):
-            if cycle - zeroed.pop(register, -1000) < LEAST_CYCLES:
-                yield f"{function}: {operation} {operands.rstrip()}"
-        if target:
-            is_zero = operation.startswith("CS2R")
-            is_pair = "WIDE" in operation or ".64" in operation or (is_zero and ".32" not in operation)
-            for register in range(int(target[1]), int(target[1]) + 1 + is_pair):
-                if is_zero:
-                    zeroed[register] = cycle
-                elif condition is None:
-                    zeroed.pop(register, None)
-        cycle += max(1, int(encoding[1], 16) >> 41 & 15)
-        if operation.startswith(LEAVES):
-            zeroed.clear()
-
-
 class Instruction(NamedTuple):
     """One of a function, and when others may follow: after so many cycles, and with or without waiting for scoreboards."""
 
+    condition: str | None
     operation: str
     operands: str
-    condition: str | None
     cycles: int
     sets: int  # the scoreboard that it sets; 7: none
     waits_for: int  # a bit for each
@@ -96,12 +65,33 @@ def functions_of(code: Iterator[str]) -> Iterator[tuple[str, dict[int, Instructi
         encoding = ENCODING.search(next(code))
         assert encoding is not None
         control = int(encoding[1], 16) >> 41
-        condition, operation, operands = match.groups()
         address = int(line.split("/*")[1].split("*/")[0], 16)
-        found[address] = Instruction(
-            operation, operands, condition, max(1, control & 15), control >> 5 & 7, control >> 11 & 63
-        )
+        found[address] = Instruction(*match.groups(), max(1, control & 15), control >> 5 & 7, control >> 11 & 63)
     yield name, found
+
+
+def early_reads(code: Iterator[str]) -> Iterator[str]:
+    """Yield what reads a register too early, from the words of cuobjdump."""
+    for name, instructions in functions_of(code):
+        cycle = 0
+        zeroed: dict[int, int] = {}  # register -> the cycle of its CS2R, as far as that may still count
+        for condition, operation, operands, cycles, *_ in instructions.values():
+            first, _, rest = operands.partition(",")
+            target = None if operation.startswith(WRITES_NONE) else re.match(r"R(\d+)", first)
+            for register in map(int, REGISTER.findall(rest if target else operands)):
+                if cycle - zeroed.pop(register, -1000) < LEAST_CYCLES:
+                    yield f"{name}: {operation} {operands.rstrip()}"
+            if target:
+                is_zero = operation.startswith("CS2R")
+                is_pair = "WIDE" in operation or ".64" in operation or (is_zero and ".32" not in operation)
+                for register in range(int(target[1]), int(target[1]) + 1 + is_pair):
+                    if is_zero:
+                        zeroed[register] = cycle
+                    elif condition is None:
+                        zeroed.pop(register, None)
+            cycle += cycles
+            if operation.startswith(LEAVES):
+                zeroed.clear()
 
 
 def early_sums(code: Iterator[str]) -> Iterator[str]:
@@ -152,14 +142,14 @@ def test_the_reader_sees_an_early_sum() -> None:
 
 
 def test_the_reader_sees_an_early_read() -> None:
-    def instruction(text: str, stall: int) -> list[str]:
-        return [f"        /*6b80*/    {text} ;   /* 0x0000000000027805 */", f"   /* 0x{stall << 41:016x} */"]
+    def instruction(address: int, text: str, stall: int) -> list[str]:
+        return [f"        /*{address:04x}*/    {text} ;   /* 0x0000000000027805 */", f"   /* 0x{stall << 41:016x} */"]
 
     def code(stall: int) -> Iterator[str]:
         yield "Function : f"
-        yield from instruction("CS2R R2, SRZ", 2)
-        yield from instruction("@!P5 IMAD.WIDE.U32 R2, R16, 0x10000, RZ", stall)
-        yield from instruction("LOP3.LUT R2, R2, 0xffff, R19, 0xf8, !PT", 1)
+        yield from instruction(0x6B80, "CS2R R2, SRZ", 2)
+        yield from instruction(0x6B90, "@!P5 IMAD.WIDE.U32 R2, R16, 0x10000, RZ", stall)
+        yield from instruction(0x6BA0, "LOP3.LUT R2, R2, 0xffff, R19, 0xf8, !PT", 1)
 
     assert list(early_reads(code(3))) == ["f: LOP3.LUT R2, R2, 0xffff, R19, 0xf8, !PT"]
     assert list(early_reads(code(8))) == []
@@ -210,18 +200,10 @@ def test_kernels_of_warpgroups_multiply_by_their_instruction(factor: str, instru
 
 
 @pytest.mark.gpu
-def test_no_register_is_read_before_it_is_zero(cuobjdump: str) -> None:
+@pytest.mark.parametrize("early", [early_reads, early_sums])
+def test_nothing_is_read_too_early(early: Callable[[Iterator[str]], Iterator[str]], cuobjdump: str) -> None:
     with subprocess.Popen([cuobjdump, "-sass", _core.__file__], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        found = list(early_reads(process.stdout))
-    assert process.returncode == 0
-    assert not found
-
-
-@pytest.mark.gpu
-def test_no_sum_is_used_before_it_has_arrived(cuobjdump: str) -> None:
-    with subprocess.Popen([cuobjdump, "-sass", _core.__file__], stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        found = list(early_sums(process.stdout))
+        found = list(early(process.stdout))
     assert process.returncode == 0
     assert not found

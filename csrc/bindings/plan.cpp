@@ -177,8 +177,8 @@ plan any more. Run it once before that, which loads its kernels. One plan may be
 streams at a time.
 
 `workspace` is, on a GPU, a dense array of one mode and any type with `workspace_bytes` bytes or more, aligned to 256, that
-nothing else uses until the product is done; what it holds does not matter. Without one, it is allocated on the stream for the call. Raises OperandError for arrays
-that the plan was not made for.
+nothing else uses until the product is done; what it holds does not matter. Without one, it is allocated on the stream for
+the call. Raises OperandError for arrays that the plan was not made for.
 
 >>> import cute_py, numpy as np
 >>> A, B = np.ones((2, 3), np.float32), np.ones((4, 3), np.float32)
