@@ -178,8 +178,8 @@ def test_kernels_of_warpgroups_keep_what_they_need_in_registers(cuobjdump: str) 
     if not found:
         pytest.skip("this build is for other architectures")
     assert max(int(registers) for _, registers, _ in found) <= 168  # of 384 threads
-    # With sums of float32 that leave as they are, a cluster's barrier costs registers: docs/perf-notes.md, zeros of the copy engine.
-    assert [name for name, _, stack in found if int(stack) > (200 if "tfloat32" in name else 160)] == []
+    # Sums of float32 that leave as they are cost registers: docs/perf-notes.md, zeros of the copy engine, and Registers.
+    assert [name for name, _, stack in found if int(stack) > (176 if "tfloat32" in name else 160)] == []
 
 
 @pytest.mark.parametrize(

@@ -130,7 +130,15 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
   int const first       = first_work + (has_parts ? 0 : turn * work_step);  // where K is in parts, for all
   auto const first_tile = tiles(first, in_pair);  // found while barriers are waited for
   auto tile_of          = [&](int number) { return number == first ? first_tile : tiles(number, in_pair); };
-  ClusterOfTile const sharing{others, tiles.log2_parts, part, pair, in_pair, tiles.clusters, cluster, first * pair + in_pair};
+  // This CTA among those that share a tile's K, where that is in parts: found when it is needed, so that no register keeps it.
+  auto own_place = [&] {
+    int const rank_now = static_cast<int>(cute::block_rank_in_cluster());
+    int const cta_now  = known_for_now(static_cast<int>(blockIdx.x));
+    int const work     = static_cast<int>(tiles.ctas.divide(cta_now));
+    int const own_in_pair = rank_now & (pair - 1);
+    return ClusterOfTile{others, tiles.log2_parts, rank_now >> (pair - 1), pair, own_in_pair, tiles.clusters,
+                         (cta_now - work * ctas) >> (tiles.log2_parts + pair - 1), work * pair + own_in_pair};
+  };
   Pipe<Config::stages> pipe;
 
   if (pair > 1 || has_parts) {
@@ -235,7 +243,7 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
       }
     }
     if (warp == computing_warps + 1 && elect_one_sync() && tiles.clusters > 1) {
-      make_ready(others.arrived, sharing.number());
+      make_ready(others.arrived, own_place().number());
     }
     __syncwarp();
     if (has_parts) {
@@ -411,7 +419,7 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
       auto tile = tile_of_d(first_tile, 0);
       tile.rows = min(tile.rows, blk_m);
       cute::cluster_sync();  // the sums of all parts have become visible to the cluster
-      store_parts<Config>(EpilogueOf<typename Config::TE>(epilogue, batch, first_tile.product), sums_of_part, tile, sharing,
+      store_parts<Config>(EpilogueOf<typename Config::TE>(epilogue, batch, first_tile.product), sums_of_part, tile, own_place(),
                           shared.places[0], shared.is_last, Config::groups + 3);
     }
     if (threadIdx.x % 128 == 0) {
