@@ -288,6 +288,33 @@ def test_few_rows_and_columns(isa: str, dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("isa", isas())
+def test_rows_in_each_others_way(isa: str, dtype: str) -> None:
+    """Rows a multiple of 1 KB apart are read by way of a buffer: the same bits as of rows that are not, and for any K."""
+    rng = np.random.default_rng(0)
+    end = {"float32": "f32", "float64": "f64"}[dtype]
+    for pitch in (256, 512, 1024, 2048):
+        for m, k in ((1, 17), (15, 64), (33, 129), (70, 255), (130, min(pitch, 700))):
+            k = min(k, pitch)
+            wide_a, wide_b = (numbers(rng, (m, pitch), dtype) for _ in range(2))
+            A, B = wide_a[:, :k], wide_b[:, :k]
+            apart_a, apart_b = (np.full((m, k + 3), np.nan, dtype)[:, :k] for _ in range(2))
+            apart_a[:], apart_b[:] = A, B
+            wide_a[:, k:] = wide_b[:, k:] = np.nan
+            for kernel in ("cpu", "cpu_small", "cpu_loops"):
+                name = f"{kernel}_{isa}_{end}"
+                for n in (1, 2, 5, 9):
+                    np.testing.assert_array_equal(
+                        cute_py.gemm(A, B[:n], kernel=name), cute_py.gemm(apart_a, apart_b[:n], kernel=name)
+                    )
+                if kernel != "cpu_small":
+                    np.testing.assert_array_equal(
+                        cute_py.contract("ij,ij->i", A, B, kernel=name),
+                        cute_py.contract("ij,ij->i", apart_a, apart_b, kernel=name),
+                    )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("isa", isas())
 def test_few_columns_of_a_dense_result_that_is_row_major(isa: str, dtype: str) -> None:
     """Rows are put together in registers; nothing is written behind the last."""
     rng = np.random.default_rng(0)

@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/processors.hpp"
+
 namespace cute_py {
 
 // Calls work(i) for i in [0, count) from up to `threads` threads, the caller among them, and returns when all calls
@@ -34,11 +36,19 @@ void parallel_for(int threads, std::int64_t count, Work const& work) {
 
   std::vector<std::thread> helpers;
   auto const wanted = std::min<std::int64_t>(threads, count) - 1;
-  for (std::int64_t t = 0; t < wanted; ++t) {
-    try {
-      helpers.emplace_back(loop);
-    } catch (std::system_error const&) {
-      break;  // no more threads to be had: the ones there are do the work
+  if (wanted > 0) {
+    Processors const processors;
+    auto const help = [&, processors] {
+      processors.free();
+      loop();
+    };
+    for (std::int64_t t = 0; t < wanted; ++t) {
+      try {
+        helpers.emplace_back(help);
+        processors.move(helpers.back());
+      } catch (std::system_error const&) {
+        break;  // no more threads to be had: the ones there are do the work
+      }
     }
   }
   loop();

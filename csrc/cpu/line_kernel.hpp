@@ -64,9 +64,10 @@ struct LineKernel {
                            bool conj_b, T* acc, bool first);
 
   // acc(i) += sum_p a[i][p] * b[i][p] for all lanes i of 1, 2 or 4 vectors and p < steps, p ascending, from 0 if it is
-  // the `first` of a sum. If b is null all rows are multiplied by `shared`, which does not vary.
+  // the `first` of a sum. If b is null all rows are multiplied by `shared`, which does not vary. `far`: rows, and those
+  // that come next, are in memory, in no cache.
   void (*multiply_rows)(std::int64_t steps, T const* const* a, T const* const* b, LineFactor<T> shared, T* acc,
-                        bool first, int vectors);
+                        bool first, int vectors, bool far);
 
   // d[i + j * d_j] = alpha * sum_p a(i,j,p) * b(i,j,p) for i < count_i, j < count_j, p < steps, p ascending.
   void (*elements)(std::int64_t count_i, std::int64_t count_j, std::int64_t steps, T const* a,

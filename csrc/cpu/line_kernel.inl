@@ -212,8 +212,8 @@ void line_copy(std::int64_t count, std::int64_t panels, std::int64_t step_count,
 // acc(lane) += sum_p a[lane][p] * b[lane][p], or of a shared row, for the lanes of some vectors: while the sums of one
 // wait for each other the next block of another is brought into registers.
 template <class T, bool b_varies, int vectors, class Rows>
-void multiply_rows_of(std::int64_t steps, Rows const& a, Rows const& b, LineFactor<T> const& shared, T* acc,
-                      bool first) {
+void multiply_rows_of(std::int64_t steps, Rows const& a, Rows const& b, LineFactor<T> const& shared, T* acc, bool first,
+                      bool far) {
   using Vector = typename VectorOf<T>::Type;
   Vector c[vectors] = {};
   if (!first) {
@@ -222,7 +222,12 @@ void multiply_rows_of(std::int64_t steps, Rows const& a, Rows const& b, LineFact
   auto const columns = [&](auto const& rows, std::int64_t p, std::int64_t count, Vector* x) CUTE_PY_INLINE_LAMBDA {
     auto const from_p = rows_from(rows, p);
     if (count == kBlock<T>) {
-      if (p % kOfLine<T> == 0) prefetch_rows<T>(from_p, 0);
+      if (p % kOfLine<T> == 0) {
+        prefetch_rows<T>(from_p, 0);
+        if constexpr (std::is_same_v<Rows, EvenRows<T>>) {
+          if (far) prefetch_from_far<T>(rows_behind(from_p, (vectors - 1) * kLanes<T>), steps);
+        }
+      }
       transpose_block<T>(from_p, 0, x);
     } else {
       transpose_block<T>(RestOfRows<T>(from_p, 0, count), 0, x);
@@ -260,34 +265,56 @@ bool are_even(T const* const* rows, int count) {
   return true;
 }
 
+// The same of rows that are in each other's way.
+template <class T, bool b_varies, int vectors, class Rows>
+void multiply_near_rows(std::int64_t steps, Rows const& a, Rows const& b, LineFactor<T> shared, T* acc, bool first) {
+  using Near = NearRows<T, vectors * kLanes<T>>;
+  Near near_a;
+  Near near_b;
+  for (std::int64_t p = 0; p < steps; p += Near::kSteps) {
+    auto const count = steps - p < Near::kSteps ? steps - p : Near::kSteps;
+    near_a.bring(a, p, count);
+    if constexpr (b_varies) near_b.bring(b, p, count);
+    multiply_rows_of<T, b_varies, vectors>(count, near_a.rows(), near_b.rows(), shared, acc, first && p == 0, false);
+    shared.data += count * shared.step;
+  }
+}
+
 // Rows that are equally far apart need no pointers, of which there are more than registers.
 template <class T, int vectors>
 void multiply_vectors_of_lanes(std::int64_t steps, T const* const* a, T const* const* b, LineFactor<T> const& shared,
-                               T* acc, bool first) {
+                               T* acc, bool first, bool far) {
   constexpr int kCount = vectors * kLanes<T>;
   bool const even = are_even(a, kCount) && (b == nullptr || are_even(b, kCount));
-  if (even && b != nullptr) {
-    multiply_rows_of<T, true, vectors>(steps, EvenRows<T>{a[0], a[1] - a[0]}, EvenRows<T>{b[0], b[1] - b[0]}, shared,
-                                       acc, first);
+  bool const in_the_way =
+      are_in_the_way<T>(a[1] - a[0], kCount) || (b != nullptr && are_in_the_way<T>(b[1] - b[0], kCount));
+  if (in_the_way && !far && b != nullptr) {
+    multiply_near_rows<T, true, vectors>(steps, a, b, shared, acc, first);
+  } else if (in_the_way && !far) {
+    multiply_near_rows<T, false, vectors>(steps, a, a, shared, acc, first);
+  } else if (even && b != nullptr) {
+    EvenRows<T> const rows_a{a[0], a[1] - a[0]};
+    EvenRows<T> const rows_b{b[0], b[1] - b[0]};
+    multiply_rows_of<T, true, vectors>(steps, rows_a, rows_b, shared, acc, first, far);
   } else if (even) {
     EvenRows<T> const rows{a[0], a[1] - a[0]};
-    multiply_rows_of<T, false, vectors>(steps, rows, rows, shared, acc, first);
+    multiply_rows_of<T, false, vectors>(steps, rows, rows, shared, acc, first, far);
   } else if (b != nullptr) {
-    multiply_rows_of<T, true, vectors>(steps, a, b, shared, acc, first);
+    multiply_rows_of<T, true, vectors>(steps, a, b, shared, acc, first, far);
   } else {
-    multiply_rows_of<T, false, vectors>(steps, a, a, shared, acc, first);
+    multiply_rows_of<T, false, vectors>(steps, a, a, shared, acc, first, far);
   }
 }
 
 template <class T>
 void line_multiply_rows(std::int64_t steps, T const* const* a, T const* const* b, LineFactor<T> shared, T* acc,
-                        bool first, int vectors) {
+                        bool first, int vectors, bool far) {
   if (vectors == 4) {
-    multiply_vectors_of_lanes<T, 4>(steps, a, b, shared, acc, first);
+    multiply_vectors_of_lanes<T, 4>(steps, a, b, shared, acc, first, far);
   } else if (vectors == 2) {
-    multiply_vectors_of_lanes<T, 2>(steps, a, b, shared, acc, first);
+    multiply_vectors_of_lanes<T, 2>(steps, a, b, shared, acc, first, far);
   } else {
-    multiply_vectors_of_lanes<T, 1>(steps, a, b, shared, acc, first);
+    multiply_vectors_of_lanes<T, 1>(steps, a, b, shared, acc, first, far);
   }
 }
 
@@ -441,13 +468,22 @@ void line_elements(std::int64_t count_i, std::int64_t count_j, std::int64_t step
 
 template <class T>
 void line_transpose(T const* const* rows, std::int64_t steps, T* out, std::int64_t out_step) {
-  for_transposed<T>(rows, steps, [&](std::int64_t p, typename VectorOf<T>::Type const* x, int count) {
+  auto const put = [&](std::int64_t p, typename VectorOf<T>::Type const* x, int count) CUTE_PY_INLINE_LAMBDA {
 #pragma GCC unroll 4
     for (int i = 0; i < kBlock<T>; ++i) {
       if (i >= count) break;
       loose(out + (p + i) * out_step) = x[i];
     }
-  });
+  };
+  if (!are_in_the_way<T>(rows[1] - rows[0], kLanes<T>)) return for_transposed<T>(rows, steps, put);
+  using Near = NearRows<T, kLanes<T>>;
+  Near near;
+  for (std::int64_t p = 0; p < steps; p += Near::kSteps) {
+    auto const count = steps - p < Near::kSteps ? steps - p : Near::kSteps;
+    near.bring(rows, p, count);
+    for_transposed<T>(near.rows(), count, put);
+    out += count * out_step;
+  }
 }
 
 template <class T>

@@ -45,6 +45,7 @@ constexpr std::int64_t kSumsOfBlocks = 1 << 20;
 
 // What is larger comes from memory, which delivers the more the fewer places it is read at.
 constexpr std::int64_t kBytesFar = 16 << 20;
+constexpr std::int64_t kFewStepsFar = 128;  // rows that are so short are one place
 
 // Multiply-adds that a thread is worth starting for, and that take a moment which nobody notices.
 constexpr std::int64_t kWorkPerThread = 1 << 18;
@@ -78,7 +79,8 @@ class Loops {
       : kernel_(kernel),
         g_(g),
         plan_(plan),
-        vectors_(plan.elements * std::max<std::int64_t>(plan.k, 1) * std::int64_t{sizeof(Scalar)} > kBytesFar ? 1 : 4),
+        far_(plan.elements * std::max<std::int64_t>(plan.k, 1) * std::int64_t{sizeof(Scalar)} > kBytesFar),
+        vectors_(far_ && plan.k > kFewStepsFar ? 1 : 4),
         execution_(execution),
         a_{x.data[Role::a], g, Role::a, plan.free},
         b_{x.data[Role::b], g, Role::b, plan.free},
@@ -370,7 +372,8 @@ class Loops {
           starts_x[i] = x.at(rows_x[lane] + at_x);
           starts_y[i] = y.at(rows_y[lane] + at_y);
         }
-        kernel_.multiply_rows(steps, starts_x, y_varies ? starts_y : nullptr, shared, acc + first, is_first, vectors);
+        kernel_.multiply_rows(steps, starts_x, y_varies ? starts_y : nullptr, shared, acc + first, is_first, vectors,
+                              far_);
         first += together;
       }
       return true;
@@ -431,6 +434,7 @@ class Loops {
   LineKernel<Scalar> const& kernel_;
   Geometry const& g_;
   LoopPlan const& plan_;
+  bool const far_;     // does what is read come from memory?
   int const vectors_;  // of rows side by side
   Execution const& execution_;
   Factor const a_;

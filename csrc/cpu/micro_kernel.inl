@@ -242,34 +242,48 @@ void multiply_rows_part(std::int64_t k, Rows const (&rows)[count], T const* b, s
   for (int j = 0; j < columns; ++j) {
     from[j] = reinterpret_cast<LooseElement const*>(b + (j < wanted ? j : wanted - 1) * b_column);
   }
-  std::int64_t p = 0;
-  for (; p + kBlock<T> <= k; p += kBlock<T>) {
+  // The steps from p0 on, of rows that begin there.
+  auto const add = [&](auto const& rows_there, std::int64_t p0, std::int64_t steps) CUTE_PY_INLINE_LAMBDA {
+    std::int64_t p = 0;
+    for (; p + kBlock<T> <= steps; p += kBlock<T>) {
 #pragma GCC unroll 4
-    for (int v = 0; v < count; ++v) {
-      auto const from_p = rows_from(rows[v], p);
-      if (p % kOfLine<T> == 0) prefetch_rows<T>(from_p, 0);
-      Vector x[kBlock<T>];
-      transpose_block<T>(from_p, 0, x);
+      for (int v = 0; v < count; ++v) {
+        auto const from_p = rows_from(rows_there[v], p);
+        if (p % kOfLine<T> == 0) prefetch_rows<T>(from_p, 0);
+        Vector x[kBlock<T>];
+        transpose_block<T>(from_p, 0, x);
 #pragma GCC unroll 4
-      for (int i = 0; i < kBlock<T>; ++i) {
+        for (int i = 0; i < kBlock<T>; ++i) {
 #pragma GCC unroll 8
-        for (int j = 0; j < columns; ++j)
-          c[v][j] = multiply_add<T>(x[i], broadcast<T>(from[j][(p + i) * b_step]), c[v][j]);
+          for (int j = 0; j < columns; ++j)
+            c[v][j] = multiply_add<T>(x[i], broadcast<T>(from[j][(p0 + p + i) * b_step]), c[v][j]);
+        }
       }
     }
-  }
-  if (p < k) {
+    if (p == steps) return;
 #pragma GCC unroll 4
     for (int v = 0; v < count; ++v) {
-      RestOfRows<T> const rest(rows[v], p, k - p);
+      RestOfRows<T> const rest(rows_there[v], p, steps - p);
       Vector x[kBlock<T>];
       transpose_block<T>(rest, 0, x);
-      for (int i = 0; i < k - p; ++i) {
+      for (int i = 0; i < steps - p; ++i) {
 #pragma GCC unroll 8
         for (int j = 0; j < columns; ++j)
-          c[v][j] = multiply_add<T>(x[i], broadcast<T>(from[j][(p + i) * b_step]), c[v][j]);
+          c[v][j] = multiply_add<T>(x[i], broadcast<T>(from[j][(p0 + p + i) * b_step]), c[v][j]);
       }
     }
+  };
+  if (are_in_the_way<T>(rows[0][1] - rows[0][0], count * kLanes<T>)) {
+    NearRows<T, count * kLanes<T>> near;
+    EvenRows<T> near_rows[count];
+    for (int v = 0; v < count; ++v) near_rows[v] = rows_behind(near.rows(), v * kLanes<T>);
+    for (std::int64_t p = 0; p < k; p += near.kSteps) {
+      auto const steps = k - p < near.kSteps ? k - p : near.kSteps;
+      near.bring(rows[0], p, steps);  // which the others follow
+      add(near_rows, p, steps);
+    }
+  } else {
+    add(rows, 0, k);
   }
 #pragma GCC unroll 4
   for (int v = 0; v < count; ++v) {

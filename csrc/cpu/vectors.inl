@@ -359,6 +359,53 @@ CUTE_PY_INLINE void prefetch_rows(Rows const& rows, std::int64_t p) {
   for (int i = 0; i < kLanes<T>; ++i) __builtin_prefetch(rows[i] + p + kAhead);
 }
 
+// Are so many rows, this far apart, in each other's way in a nearest cache? It looks for what is 4 KB apart in the same
+// set, which commonly has eight places; that many lines of rows that are read side by side can stay.
+template <class T>
+constexpr bool are_in_the_way(std::int64_t stride, int rows) {
+  constexpr std::int64_t kRepeats = 4096;
+  constexpr int kTooMany = 16;
+  return stride != 0 && rows >= kTooMany &&
+         stride * static_cast<std::int64_t>(sizeof(T)) % (kTooMany * kRepeats / rows) == 0;
+}
+
+// Some steps of k of each of some rows, one row after the other: what is in the way of others is read once, and no
+// piece of it again.
+template <class T, int rows_>
+struct NearRows {
+  static constexpr std::int64_t kBytes = 16 << 10;
+  static constexpr std::int64_t kSteps = kBytes / rows_ / static_cast<std::int64_t>(sizeof(T));
+  static constexpr int kAhead = 2;
+
+  alignas(64) T data[rows_ * kSteps];
+
+  // Those from p on. What comes some rows later is asked for.
+  template <class Rows>
+  void bring(Rows const& rows, std::int64_t p, std::int64_t steps) {
+    for (int row = 0; row < rows_; ++row) {
+      T const* const from = rows[row] + p;
+      T* const to = data + row * kSteps;
+      T const* const ahead = row + kAhead < rows_ ? rows[row + kAhead] + p : rows[row + kAhead - rows_] + p + kSteps;
+      std::int64_t i = 0;
+      for (; i + kLanes<T> <= steps; i += kLanes<T>) {
+        __builtin_prefetch(ahead + i);
+        loose(to + i) = loose(from + i);
+      }
+      if (i < steps) store_first(to + i, steps - i, load_first(from + i, steps - i));
+    }
+  }
+
+  EvenRows<T> rows() const { return {data, kSteps}; }
+};
+
+// Asks a further cache for a line of what comes after so many steps of these rows: the next of them, or the next rows.
+template <class T>
+CUTE_PY_INLINE void prefetch_from_far(EvenRows<T> const& rows, std::int64_t steps) {
+  std::int64_t const next = rows.stride >= 2 * steps ? steps : kLanes<T> * rows.stride;
+#pragma GCC unroll 16
+  for (int i = 0; i < kLanes<T>; ++i) __builtin_prefetch(rows[i] + next, 0, 2);
+}
+
 // Calls use(p, columns, count) for blocks of columns p, p + 1, ... of as many rows as a vector has lanes, up to `steps`
 // columns.
 template <class T, class Rows, class Use>
