@@ -257,6 +257,18 @@ def test_one_operand_of_pytorch_is_a_view_of_it() -> None:
         assert result.untyped_storage().data_ptr() == A.untyped_storage().data_ptr()
 
 
+def test_the_threads_of_a_call_leave_the_callers_affinity_alone(threads) -> None:
+    """They begin on other processors. One that has ended must not be mistaken for its caller, nor pass on where it began."""
+    if not hasattr(os, "sched_getaffinity"):
+        pytest.skip("this system has no affinities")
+    before = os.sched_getaffinity(0)
+    A = np.ones((256, 256), np.float32)
+    threads(8)
+    for _ in range(1500):
+        cute_py.gemm(A, A, kernel="cpu")
+        assert os.sched_getaffinity(0) == before
+
+
 def isas() -> list[str]:
     """The instruction sets that this processor has, the widest last."""
     found = ["baseline", "avx2", "avx512"]

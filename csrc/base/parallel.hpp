@@ -5,11 +5,9 @@
 #include <cstdint>
 #include <exception>
 #include <mutex>
-#include <system_error>
-#include <thread>
-#include <vector>
+#include <optional>
 
-#include "base/processors.hpp"
+#include "base/helpers.hpp"
 
 namespace cute_py {
 
@@ -22,7 +20,7 @@ void parallel_for(int threads, std::int64_t count, Work const& work) {
   std::exception_ptr failure;
   std::mutex failure_mutex;
 
-  auto loop = [&] {
+  auto const loop = [&] {
     for (std::int64_t i = next++; i < count; i = next++) {
       try {
         work(i);
@@ -34,25 +32,12 @@ void parallel_for(int threads, std::int64_t count, Work const& work) {
     }
   };
 
-  std::vector<std::thread> helpers;
-  auto const wanted = std::min<std::int64_t>(threads, count) - 1;
-  if (wanted > 0) {
-    Processors const processors;
-    auto const help = [&, processors] {
-      processors.free();
-      loop();
-    };
-    for (std::int64_t t = 0; t < wanted; ++t) {
-      try {
-        helpers.emplace_back(help);
-        processors.move(helpers.back());
-      } catch (std::system_error const&) {
-        break;  // no more threads to be had: the ones there are do the work
-      }
-    }
+  {
+    std::optional<Helpers<decltype(loop)>> helpers;
+    auto const wanted = std::min<std::int64_t>(threads, count) - 1;
+    if (wanted > 0) helpers.emplace(loop, wanted);
+    loop();
   }
-  loop();
-  for (auto& helper : helpers) helper.join();
   if (failure) std::rethrow_exception(failure);
 }
 
