@@ -266,8 +266,9 @@ bool are_even(T const* const* rows, int count) {
 }
 
 // The same of rows that are in each other's way.
-template <class T, bool b_varies, int vectors, class Rows>
-void multiply_near_rows(std::int64_t steps, Rows const& a, Rows const& b, LineFactor<T> shared, T* acc, bool first) {
+template <class T, bool b_varies, int vectors>
+void multiply_near_rows(std::int64_t steps, T const* const* a, T const* const* b, LineFactor<T> shared, T* acc,
+                        bool first) {
   using Near = NearRows<T, vectors * kLanes<T>>;
   Near near_a;
   Near near_b;
