@@ -27,7 +27,7 @@ BYTES = {"float16": 2, "bfloat16": 2, "float32": 4, "tfloat32": 4, "float64": 8,
 TILED = ("sgemm_sm80", "gemm_sm80", "gemm_sm90")
 LAUNCH_US = 2.4  # as in model.hpp
 AGAINST_THE_GRAIN = 0.05
-CACHE_OVER_MEMORY = 2
+CACHE_BYTES_PER_CYCLE = 31.2
 
 
 def measure(options: argparse.Namespace) -> int:
@@ -148,7 +148,7 @@ def estimate(run: Run, tflops: float, alone: float, us_per_wave: float, accesses
     memory = (m * k + n * k + m * n) * run.bytes / run.memory_bytes_per_us
     busy = min(1, count / run.multiprocessors)
     again = (m * math.ceil(n / tile_n) + n * math.ceil(m / tile_m)) * run.bytes * k
-    us = max(us, memory, again / (run.memory_bytes_per_us * CACHE_OVER_MEMORY * busy)) + LAUNCH_US
+    us = max(us, memory, again / (CACHE_BYTES_PER_CYCLE * run.multiprocessors * 1980 * run.clock * busy)) + LAUNCH_US
     return us + (us_to_add(run) if run.parts > 1 else 0)
 
 

@@ -18,7 +18,7 @@ namespace {
 bool sums_are_factors(Geometry const& g) { return g.compute != Compute::i32 && !is_float8(g.type[Role::a]); }
 
 // What takes less is not worth another launch.
-constexpr double kShortUs = 8;
+constexpr double kShortUs = 13;
 
 // What it takes to fill memory with zeros before a launch.
 constexpr double kClearUs = 2;

@@ -17,8 +17,8 @@ namespace cute_py::kernels::model {
 // what is written on the box. docs/perf-notes.md has the measurements.
 inline constexpr double kLaunchUs = 2.4;
 inline constexpr double kMemoryEfficiency = 0.85;
-inline constexpr double kCacheOverMemory = 2;  // the second-level cache's speed, relative to memory
-inline constexpr double kClockMhz = 1980;      // that the speeds of kernels were measured at
+inline constexpr double kCacheBytesPerCycle = 31.2;  // of a multiprocessor, out of the second-level cache
+inline constexpr double kClockMhz = 1980;            // that the speeds of kernels were measured at
 inline constexpr double kMultiprocessors = 132;
 inline constexpr double kSectorBytes = 32;   // the least that memory moves
 inline constexpr double kScattered = 4;      // of results far from one another: a sector is read, and written in part
@@ -62,6 +62,9 @@ inline double slots(Traits const& t, DeviceInfo const& device) {
 
 // Bytes per microsecond.
 inline double memory_speed(DeviceInfo const& device) { return device.memory_gb_per_s * 1e3 * kMemoryEfficiency; }
+inline double cache_speed(DeviceInfo const& device) {
+  return kCacheBytesPerCycle * device.multiprocessors * device.clock_mhz;
+}
 
 // How many bytes are moved for each one that is wanted, if neighbouring threads go along the first mode of a group.
 inline double waste(Modes const& modes, Role role, DType type) {
@@ -161,8 +164,7 @@ inline Estimate tiled(Geometry const& g, Extents const& x, Traits const& t, Devi
     double const of_b =
         static_cast<double>(x.n) * static_cast<double>(tiles(x.m, t.tile[0])) * bytes_of(g.type[Role::b]) * wasted_b;
     double const busy = std::min(1.0, count / device.multiprocessors);
-    cache = (of_a + of_b) * static_cast<double>(x.k) * static_cast<double>(x.l) /
-            (memory_speed(device) * kCacheOverMemory * busy);
+    cache = (of_a + of_b) * static_cast<double>(x.k) * static_cast<double>(x.l) / (cache_speed(device) * busy);
   }
   Estimate estimate = larger(us, std::max(memory, cache), 0);
   estimate.us += kLaunchUs;

@@ -117,8 +117,9 @@ Pairs pairs_in(Geometry const& g, Extents const& x, Traits const& t) {
 
 // CTAs go from tile to tile.
 Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo const& device) {
-  constexpr double kMemory = 1.1;   // what memory delivers to the copy engine, relative to what it does to threads
-  constexpr double kCache = 2.6;    // what the second-level cache delivers, relative to memory
+  constexpr double kMemory = 1.1;  // what memory delivers to the copy engine, relative to what it does to threads
+  constexpr double kCache = 1.3;   // the same of the second-level cache
+  constexpr double kNear = 25e6;   // bytes of arrays that half of that cache has, as the last kernel may have left them
   constexpr double kBusiest = 0.7;  // of the multiprocessors: as many take all that it delivers
   Speed const speed = speed_of(t);
   double const scale = static_cast<double>(device.clock_mhz) / model::kClockMhz;
@@ -145,7 +146,9 @@ Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceIn
                     (store.beside && waves > 1 ? waves * std::max(tile, (tile + store.us) / 2) + store.us
                                                : waves * (tile + store.us));
 
-  double const memory = model::memory_bytes(g, true) / (model::memory_speed(device) * kMemory);
+  double const bytes = model::memory_bytes(g, true);
+  double const near = std::min(bytes, kNear);
+  double const memory = near / model::cache_speed(device) + (bytes - near) / (model::memory_speed(device) * kMemory);
   double cache = 0;
   if (g.multiplies) {
     double const of_a = static_cast<double>(x.m) * static_cast<double>(model::tiles(n, t.tile[1])) *
@@ -154,7 +157,7 @@ Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceIn
                         lines_of_box(g, Role::b, g.n, t.major_b) / pairs.m;
     double const busy = std::min(1.0, count / (device.multiprocessors * kBusiest));
     cache = (of_a + of_b) * bytes_of(g.type[Role::a]) * static_cast<double>(x.k) * static_cast<double>(x.l) /
-            (model::memory_speed(device) * kCache * busy);
+            (model::cache_speed(device) * kCache * busy);
   }
   constexpr double kBeside = 0.15;  // of the two, that is not done at the same time
   double const arrival = std::max(memory, cache) + kBeside * std::min(memory, cache);

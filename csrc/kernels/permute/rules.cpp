@@ -5,7 +5,8 @@
 namespace cute_py::kernels {
 namespace {
 
-constexpr double kUsOfTiles = 2.6;
+// Beside a launch, and beside the kernels before and after it, as what packs factors is.
+constexpr double kUsOfTiles = 0.3;
 
 PermuteLimits limits_of(int bytes) {
   switch (bytes) {
@@ -22,18 +23,24 @@ PermuteLimits limits_of(int bytes) {
   }
 }
 
-// Of a part of memory's speed: accesses of one byte or two, and lines that begin anywhere.
-double efficiency(PermutePlan::Way const& way, int bytes) { return way.word_bytes < 4 ? 0.25 * bytes : 1; }
+// Bytes in a microsecond: as memory delivers them, or fewer in accesses of one byte or two, and lines that begin
+// anywhere.
+double speed(PermutePlan::Way const& way, int bytes, DeviceInfo const& device) {
+  constexpr double kAccessesPerCycle = 4;  // of a multiprocessor
+  double const memory = model::memory_speed(device);
+  return way.word_bytes < 4 ? std::min(memory, kAccessesPerCycle * device.multiprocessors * device.clock_mhz * bytes)
+                            : memory;
+}
 
 Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo const& device) {
   int const moved = t.moved_bytes;
   PermutePlan const plan(g, moved, limits_of(moved));
   double const bytes = static_cast<double>(x.m) * bytes_of(g.type[Role::d]);
-  double const us = bytes / efficiency(plan.a(), moved) + bytes / efficiency(plan.d(), moved);
+  double const us = bytes / speed(plan.a(), moved, device) + bytes / speed(plan.d(), moved, device);
   double const full = std::min(1.0, static_cast<double>(plan.tiles()) / device.multiprocessors);
   // Of two that memory makes equal, the one that moves more at a time.
   double const per_access = 1 + 0.1 / moved;
-  return {model::kLaunchUs + kUsOfTiles + us * per_access / (model::memory_speed(device) * full), Bound::memory};
+  return {model::kLaunchUs + kUsOfTiles + us * per_access / full, Bound::memory};
 }
 
 std::int64_t ctas(Geometry const& g, Extents const&, Traits const& t) {
