@@ -17,6 +17,9 @@ inline constexpr std::int64_t kBlockOfK = 384;
 // of groups are added in a wider sum.
 inline constexpr std::int64_t kBlocksOfGroup = 16;
 
+// A small product takes as long as so many multiply-adds of a large one, however few it has.
+inline constexpr double kLeastWork = 512;
+
 // What a kind of product is computed with.
 template <Compute compute>
 struct Arithmetic;

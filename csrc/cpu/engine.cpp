@@ -857,6 +857,7 @@ Entry entry() {
   traits.tile[2] = static_cast<int>(kBlockOfK);
   traits.isa = isa;
   traits.has_isa = true;
+  traits.one_order = true;
   return {traits, &engine_rules, &prepare<compute, isa>, nullptr, nullptr};
 }
 

@@ -69,6 +69,11 @@ struct LineKernel {
   void (*multiply_rows)(std::int64_t steps, T const* const* a, T const* const* b, LineFactor<T> shared, T* acc,
                         bool first, int vectors, bool far);
 
+  // sums[i] = sum_p a[p] * b[p] over the steps p of block i, each `block` long but for the last one, which may be
+  // shorter; times[0] in the place of b[p] if b is null. Step p of a block goes to partial sum p modulo 64, or 32 of
+  // doubles. Of these the first half and the second are added, number by number, until one is left.
+  void (*sum_blocks)(std::int64_t steps, std::int64_t block, T const* a, T const* b, T const* times, T* sums);
+
   // d[i + j * d_j] = alpha * sum_p a(i,j,p) * b(i,j,p) for i < count_i, j < count_j, p < steps, p ascending.
   void (*elements)(std::int64_t count_i, std::int64_t count_j, std::int64_t steps, T const* a,
                    ElementFactor const& of_a, T const* b, ElementFactor const& of_b, T alpha, T* d, std::int64_t d_j);

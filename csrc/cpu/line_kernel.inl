@@ -307,6 +307,89 @@ void multiply_vectors_of_lanes(std::int64_t steps, T const* const* a, T const* c
   }
 }
 
+// How the products of a sum are formed.
+enum class Terms { one, both, times };
+
+// The sum of the first lanes of a vector: the first half and the second are added until one is left.
+template <class T, int lanes>
+CUTE_PY_INLINE T sum_of_lanes(typename VectorOf<T>::Type const& x) {
+  if constexpr (lanes == 1) {
+    return x[0];
+  } else {
+    typename MaskOf<T>::Type mask;
+#pragma GCC unroll 16
+    for (int i = 0; i < kLanes<T>; ++i) mask[i] = (i + lanes / 2) % kLanes<T>;
+    return sum_of_lanes<T, lanes / 2>(x + __builtin_shuffle(x, mask));
+  }
+}
+
+// The sum of a block: see LineKernel::sum_blocks.
+template <class T, Terms terms>
+CUTE_PY_INLINE T sum_of_block(std::int64_t steps, T const* a, T const* b, typename VectorOf<T>::Type const& times) {
+  using Vector = typename VectorOf<T>::Type;
+  constexpr int kPartial = 256 / static_cast<int>(sizeof(T));
+  constexpr int kCount = kPartial / kLanes<T>;
+  Vector sums[kCount] = {};
+  auto const add = [&](int i, Vector const& x, Vector const& y) CUTE_PY_INLINE_LAMBDA {
+    sums[i] = terms == Terms::one ? sums[i] + x : multiply_add<T>(x, y, sums[i]);
+  };
+  auto const add_whole = [&](int i, std::int64_t p) CUTE_PY_INLINE_LAMBDA {
+    Vector const x = loose(a + p);
+    Vector const y = terms == Terms::both ? Vector(loose(b + p)) : times;
+    add(i, x, y);
+  };
+  std::int64_t p = 0;
+  for (; p + kPartial <= steps; p += kPartial) {
+#pragma GCC unroll 16
+    for (int i = 0; i < kCount; ++i) add_whole(i, p + i * kLanes<T>);
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < kCount; ++i) {
+    if (p + kLanes<T> <= steps) {
+      add_whole(i, p);
+    } else if (p < steps) {
+      // What does not exist is 0 in both factors, which changes no sum.
+      Vector const x = load_first(a + p, steps - p);
+      if constexpr (terms == Terms::one) {
+        add(i, x, x);
+      } else {
+        auto const* const second = terms == Terms::both ? b + p : reinterpret_cast<T const*>(&times);
+        add(i, x, load_first(second, steps - p));
+      }
+    }
+    p += kLanes<T>;
+  }
+#pragma GCC unroll 4
+  for (int half = kCount / 2; half > 0; half /= 2) {
+#pragma GCC unroll 8
+    for (int i = 0; i < half; ++i) sums[i] += sums[i + half];
+  }
+  return sum_of_lanes<T, kLanes<T>>(sums[0]);
+}
+
+template <class T, Terms terms>
+void sum_blocks_of(std::int64_t steps, std::int64_t block, T const* a, T const* b,
+                   typename VectorOf<T>::Type const& times, T* sums) {
+  for (std::int64_t first = 0; first < steps; first += block) {
+    auto const count = steps - first < block ? steps - first : block;
+    *sums++ = sum_of_block<T, terms>(count, a + first, b + (terms == Terms::both ? first : 0), times);
+  }
+}
+
+template <class T>
+void line_sum_blocks(std::int64_t steps, std::int64_t block, T const* a, T const* b, T const* times, T* sums) {
+  T number;
+  __builtin_memcpy(&number, times, sizeof(T));
+  auto const in_lanes = broadcast<T>(number);
+  if (b != nullptr) {
+    sum_blocks_of<T, Terms::both>(steps, block, a, b, in_lanes, sums);
+  } else if (number == T(1)) {
+    sum_blocks_of<T, Terms::one>(steps, block, a, a, in_lanes, sums);
+  } else {
+    sum_blocks_of<T, Terms::times>(steps, block, a, a, in_lanes, sums);
+  }
+}
+
 template <class T>
 void line_multiply_rows(std::int64_t steps, T const* const* a, T const* const* b, LineFactor<T> shared, T* acc,
                         bool first, int vectors, bool far) {
@@ -1016,6 +1099,7 @@ LineKernel<float> line_kernel<float, kIsa>() {
           &line_multiply<float>,
           &line_multiply_complex<float>,
           &line_multiply_rows<float>,
+          &line_sum_blocks<float>,
           &line_elements<float>,
           &line_copy<float>,
           &line_transpose<float>,
@@ -1041,6 +1125,7 @@ LineKernel<double> line_kernel<double, kIsa>() {
           &line_multiply<double>,
           &line_multiply_complex<double>,
           &line_multiply_rows<double>,
+          &line_sum_blocks<double>,
           &line_elements<double>,
           &line_copy<double>,
           &line_transpose<double>,
@@ -1067,6 +1152,7 @@ LineKernel<std::uint32_t> line_kernel<std::uint32_t, kIsa>() {
           &line_multiply<std::uint32_t>,
           nullptr,
           &line_multiply_rows<std::uint32_t>,
+          nullptr,
           nullptr,
           &line_copy<std::uint32_t>,
           &line_transpose<std::uint32_t>,

@@ -81,6 +81,7 @@ class Loops {
         plan_(plan),
         far_(plan.elements * std::max<std::int64_t>(plan.k, 1) * std::int64_t{sizeof(Scalar)} > kBytesFar),
         vectors_(far_ && plan.k > kFewStepsFar ? 1 : 4),
+        is_sum_(!plan.in_lines && is_sum_of_neighbours(g)),
         execution_(execution),
         a_{x.data[Role::a], g, Role::a, plan.free},
         b_{x.data[Role::b], g, Role::b, plan.free},
@@ -94,7 +95,12 @@ class Loops {
     double const work = static_cast<double>(plan_.elements) * static_cast<double>(std::max<std::int64_t>(plan_.k, 1));
     auto const threads = static_cast<std::int64_t>(std::clamp(
         work / static_cast<double>(kWorkPerThread), 1.0, static_cast<double>(std::max(execution_.host_threads, 1))));
-    auto const most = plan_.in_lines ? converts ? kLineConverted : kLine : kRows;
+    // Of sums of neighbours as many rows as there is room for the blocks of: a row is read from its beginning to its
+    // end.
+    auto const rows = is_sum_            ? std::clamp<std::int64_t>(kLine / plan_.blocks, 1, kRows)
+                      : plan_.blocks > 2 ? std::int64_t{kRowsAtOnce}
+                                         : kRows;
+    auto const most = plan_.in_lines ? converts ? kLineConverted : kLine : rows;
     // Parts of a line, shorter if threads would have nothing to do otherwise.
     constexpr std::int64_t kVector = 64;
     auto const wanted = lines >= threads ? most : round_up(ceil_div(extent, ceil_div(2 * threads, lines)), kVector);
@@ -226,6 +232,9 @@ class Loops {
       }
       return;
     }
+    if constexpr (std::is_same_v<Scalar, Accumulator>) {
+      if (is_sum_) return sum_neighbours(count, first, blocks, acc, s);
+    }
     if (blocks > 1 && count < kMostLanes && g_.k.rank() <= 1) {
       // Lanes are blocks, but for the last, which may be shorter.
       auto const whole = steps_of(first + blocks - 1) == kBlockOfK ? blocks : blocks - 1;
@@ -257,6 +266,25 @@ class Loops {
         sum_rows(s.rows_a + f, s.rows_b + f, lanes, (first + i) * kBlockOfK, steps_of(first + i), false, sums, s);
         std::copy_n(sums, kParts * lanes, acc + kParts * (i * count + f));
       }
+    }
+  }
+
+  // The same of sums of neighbours: all blocks of a row, and then the next row.
+  void sum_neighbours(std::int64_t count, std::int64_t first, std::int64_t blocks, Scalar* acc, Scratch& s) const {
+    bool const a_lies = g_.k[0].stride[Role::a] == 1;
+    Factor const& x = a_lies ? a_ : b_;
+    Factor const& y = a_lies ? b_ : a_;
+    auto const* const rows_x = a_lies ? s.rows_a : s.rows_b;
+    auto const* const rows_y = a_lies ? s.rows_b : s.rows_a;
+    bool const are_two = g_.k[0].stride[y.role] == 1;
+    auto const begin = first * kBlockOfK;
+    auto const steps = std::min(blocks * kBlockOfK, plan_.k - begin);
+    AlignedBuffer<Scalar> sums(count > 1 ? blocks : 0);
+    for (std::int64_t f = 0; f < count; ++f) {
+      Scalar* const to = count > 1 ? sums.data : acc;
+      Scalar const* const other = y.at(rows_y[f]);
+      kernel_.sum_blocks(steps, kBlockOfK, x.at(rows_x[f] + begin), are_two ? other + begin : nullptr, other, to);
+      for (std::int64_t i = 0; count > 1 && i < blocks; ++i) acc[i * count + f] = to[i];
     }
   }
 
@@ -436,6 +464,7 @@ class Loops {
   LoopPlan const& plan_;
   bool const far_;     // does what is read come from memory?
   int const vectors_;  // of rows side by side
+  bool const is_sum_;  // of neighbours along k, in partial sums
   Execution const& execution_;
   Factor const a_;
   Factor const b_;

@@ -216,8 +216,8 @@ Estimate small(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo 
                                                                : is_interleaved ? m * n / kInterleavedPerUs
                                                                                 : m * n / scattered_per_us(bytes_d));
   double const us = kSmallProductUs + std::max(math, read) + 0.3 * std::min(math, read) + written;
-  return on_less(t, kCallUs + us * l / threads_for(work_of(x), 1 << 21, device),
-                 math > read ? Bound::math : Bound::memory);
+  double const work = l * std::max(m * n * k, kLeastWork);
+  return on_less(t, kCallUs + us * l / threads_for(work, 1 << 21, device), math > read ? Bound::math : Bound::memory);
 }
 
 // What a call takes beside a small product's, multiply-adds of lines that a core does in a microsecond, and what a
@@ -229,6 +229,10 @@ constexpr double kLineUs = 0.1;
 constexpr double kRowStepUs = 0.003;
 constexpr double kApartUs = 0.002;
 constexpr double kRowsUs = 0.1;
+
+// Bytes of a sum of neighbours in a microsecond, as a nearest cache delivers them, and what a block of it takes.
+constexpr double kSummedPerUs = 80e3;
+constexpr double kBlockUs = 0.008;
 
 // Of products in rectangles: what it takes to bring an element of a factor into a register, by how it lies, and what a
 // vector and a rectangle take.
@@ -267,6 +271,9 @@ Estimate loops(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo 
   double us = 0;
   if (plan.in_rectangles) {
     us = us_of_rectangles(g, x, plan);
+  } else if (!plan.in_lines && is_sum_of_neighbours(g)) {
+    double const bytes = k * bytes_of(g.type[Role::a]) * (g.k[0].stride[Role::a] == g.k[0].stride[Role::b] ? 2 : 1);
+    us = results * (bytes * slow / kSummedPerUs + kBlockUs * std::ceil(k / static_cast<double>(kBlockOfK)));
   } else if (plan.in_lines) {
     auto const line = static_cast<double>(std::clamp<std::int64_t>(plan.free[0].extent, 1, 1024));
     double apart = 0;

@@ -84,7 +84,7 @@ class SmallProducts {
     double const work =
         static_cast<double>(m_) * static_cast<double>(n_) * static_cast<double>(std::max<std::int64_t>(k_, 1));
     auto const threads = static_cast<std::int64_t>(
-        std::clamp(work * static_cast<double>(g_.l.size()) / kWorkPerThread, 1.0,
+        std::clamp(std::max(work, kLeastWork) * static_cast<double>(g_.l.size()) / kWorkPerThread, 1.0,
                    static_cast<double>(std::min<std::int64_t>(std::max(execution.host_threads, 1), count))));
     constexpr double kWorkUnchecked = 1 << 22;
     parallel_for(static_cast<int>(threads), threads, [&](std::int64_t worker) {
@@ -347,6 +347,7 @@ void add(std::vector<Entry>& entries) {
   traits.tile[2] = static_cast<int>(kBlockOfK);
   traits.isa = isa;
   traits.has_isa = true;
+  traits.one_order = true;
   entries.push_back({traits, &small_rules, &prepare<compute, isa>, nullptr, nullptr});
 }
 

@@ -222,6 +222,7 @@ class Planner {
     Geometry s;
     s.compute = exact(g.compute);
     s.batch_invariant = g.batch_invariant;
+    s.is_sum = true;
     set_array(s, Role::a, g.type[x]);
     s.log2_alignment[Role::a] = g.log2_alignment[x];
     set_array(s, Role::b, g.type[x]);

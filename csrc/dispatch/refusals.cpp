@@ -104,6 +104,7 @@ unsigned refusals(Traits const& t, Geometry const& g, DeviceInfo const& device) 
     refused |= kResultTypes;
   }
   if (g.m.rank() > t.modes_m || g.n.rank() > t.modes || g.k.rank() > t.modes) refused |= kModes;
+  if (t.one_order && is_sum_of_neighbours(g)) refused |= kOrder;
   if (!runs_gpu_code(t)) return refused;
 
   // The emulator runs what any GPU can, but a choice may be for an invented one.
@@ -167,6 +168,7 @@ std::string describe(unsigned refused, Traits const& t, Geometry const& g, Devic
   if (refused & kResultTypes) append(text, "takes C of " + type_list(t.results));
   if (!text.empty()) return text;  // made for other types: nothing else matters
   if (refused & kEpilogue) append(text, "writes alpha * A B^T + beta * C to C only, as its own type");
+  if (refused & kOrder) append(text, "adds numbers that follow one another in another order than sums have on a host");
   if (refused & kInvariance) {
     append(text, t.predicated ? "takes small extents only, which must not decide"
                               : "takes whole tiles only, which M, N and K must not decide");

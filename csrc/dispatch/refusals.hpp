@@ -35,6 +35,7 @@ enum Refusal : unsigned {
   kMoves = 1u << 22,
   kBoxesA = 1u << 23,
   kBoxesB = 1u << 24,
+  kOrder = 1u << 25,
 };
 
 // The one legality rule, for a forced choice and for an automatic one. The geometry is folded.

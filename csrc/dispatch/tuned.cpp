@@ -50,6 +50,7 @@ std::string text_of(Geometry const& geometry) {
   if (g.saturate) text += " saturate";
   if (g.activation != Activation::none) text += std::string(" ") + kActivationNames[static_cast<int>(g.activation)];
   if (g.batch_invariant) text += " batch_invariant";
+  if (g.is_sum) text += " sum";
   return text;
 }
 

@@ -83,7 +83,8 @@ struct Traits {
   int element_alignment;   // of pointers to A and B in every case, in bytes: what reads an element at a time requires
   int compute_capability;  // the least of a GPU that it is made for, 80 for 8.0; 0 of a CPU kernel
   Isa isa;
-  bool has_isa;  // there is the same kernel for other instruction sets
+  bool has_isa;    // there is the same kernel for other instruction sets
+  bool one_order;  // on a host: adds along k in the order of products, sums of neighbours, too
 };
 
 enum class ThreadOrder { forward, backward, random };

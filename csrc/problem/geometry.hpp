@@ -39,6 +39,7 @@ struct Geometry {
   bool conj_a = false;
   bool conj_b = false;
   bool batch_invariant = false;  // a row's bits must not depend on M, N and L
+  bool is_sum = false;           // of one factor, or of two none of which has an index of its own that stays
 
   // Can the lines of a factor be read up to the next multiple of 16 bytes? Beyond the end of K there is 0.
   bool padded_a = false;
@@ -71,11 +72,31 @@ struct Geometry {
   bool is_aligned(Role role, int bytes) const { return (1 << log2_alignment[role]) % bytes == 0; }
 };
 
+// Is it a sum along numbers that follow one another, which a host adds in many partial sums? Of products of two such
+// factors, or of one and a number.
+inline bool is_sum_of_neighbours(Geometry const& g) {
+  constexpr std::int64_t kLeast = 64;
+  bool const is_of_floats = g.compute == Compute::f32 || g.compute == Compute::tf32 || g.compute == Compute::f64;
+  if (!g.is_sum || !g.multiplies || !is_of_floats || g.k.rank() != 1 || g.k[0].extent < kLeast) return false;
+  DType const own = type_of_sums(g.compute);
+  if (g.type[Role::a] != own || g.type[Role::b] != own) return false;
+  auto const is_number = [&](Role role) {
+    bool is = g.k[0].stride[role] == 0;
+    for (Modes const* group : {&g.m, &g.n, &g.l}) {
+      for (Mode const& mode : *group) is = is && mode.stride[role] == 0;
+    }
+    return is;
+  };
+  bool const a_lies = g.k[0].stride[Role::a] == 1;
+  bool const b_lies = g.k[0].stride[Role::b] == 1;
+  return (a_lies && (b_lies || is_number(Role::b))) || (b_lies && is_number(Role::a));
+}
+
 inline bool operator==(Geometry const& x, Geometry const& y) {
   auto const all = [](Geometry const& g) {
     return std::tie(g.m, g.n, g.k, g.l, g.type, g.log2_alignment, g.compute, g.multiplies, g.reads_c, g.c_is_d,
                     g.has_bias, g.has_residual, g.scales, g.saturate, g.activation, g.conj_a, g.conj_b,
-                    g.batch_invariant, g.padded_a, g.padded_b);
+                    g.batch_invariant, g.is_sum, g.padded_a, g.padded_b);
   };
   return all(x) == all(y);
 }

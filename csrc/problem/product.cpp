@@ -214,6 +214,7 @@ class Maker {
     }
     place(a_, labels_.a, Role::a);
     place(b_, labels_.b, Role::b);
+    g_.is_sum = labels_.a.empty() || labels_.b.empty() || (g_.m.rank() == 0 && g_.n.rank() == 0);
     g_.conj_a = r_.conj_a != a_.conjugated;
     g_.conj_b = r_.conj_b != b_.conjugated;
   }

