@@ -76,7 +76,7 @@ def seconds(calls: list[Callable[[], Any]], flops: int, repeats: int = 9) -> lis
     for repeat in range(repeats + 2):
         for graph, found in zip(graphs, times, strict=True):
             start, stop = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-            torch.cuda._sleep(500_000)  # while the graph comes to the GPU, which would wait for it else: 4 us
+            torch.cuda._sleep(500_000)  # while the graph comes to the GPU, which would wait for it else
             start.record()
             graph.replay()
             stop.record()

@@ -360,6 +360,26 @@ def test_sums_of_neighbours(k: int, dtype: str, threads) -> None:
             np.testing.assert_array_equal(cute_py.contract(subscripts, *given, kernel=name), found)
 
 
+@pytest.mark.parametrize("lie", ["windows", "every second", "backwards", "parts of rows", "columns"])
+def test_how_many_sums_there_are_does_not_change_them(lie: str) -> None:
+    """Whether numbers are transposed, packed first or added where they lie must not depend on the extent of what stays."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((2000, 2400)).astype(np.float32)
+    A, of_a = {
+        "windows": (np.lib.stride_tricks.sliding_window_view(x.reshape(-1)[:4000], 1000), "lk"),
+        "every second": (x[:, ::2], "lk"),
+        "backwards": (x[:, ::-1], "lk"),
+        "parts of rows": (x.reshape(2000, 40, 60)[:, :, :50], "lkj"),
+        "columns": (x.T.reshape(40, 60, 2000).transpose(2, 0, 1), "lkj"),
+    }[lie]
+    B = np.ascontiguousarray(A)
+    for subscripts, factors in ((f"{of_a}->l", [A]), (f"{of_a},{of_a}->l", [A, A]), (f"{of_a},{of_a}->l", [A, B])):
+        all_rows = cute_py.einsum(subscripts, *factors)
+        for rows in (1, 3, 20, 300):
+            some = cute_py.einsum(subscripts, *(factor[:rows] for factor in factors))
+            np.testing.assert_array_equal(some, all_rows[:rows])
+
+
 def test_sums_of_neighbours_have_one_order() -> None:
     """Infinity and NaN stay what they are, and kernels that add in another order say so."""
     x = np.ones(1000, np.float32)

@@ -81,7 +81,7 @@ class Loops {
         plan_(plan),
         far_(plan.elements * std::max<std::int64_t>(plan.k, 1) * std::int64_t{sizeof(Scalar)} > kBytesFar),
         vectors_(far_ && plan.k > kFewStepsFar ? 1 : 4),
-        is_sum_(!plan.in_lines && is_sum_of_neighbours(g)),
+        is_sum_(is_sum_of_neighbours(g)),
         execution_(execution),
         a_{x.data[Role::a], g, Role::a, plan.free},
         b_{x.data[Role::b], g, Role::b, plan.free},

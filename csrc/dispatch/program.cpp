@@ -102,7 +102,7 @@ class Planner {
     if (question_.target == Target::cpu) {
       Packs const result = is_in_short_pieces(g) ? kPackD : 0;
       if (result != 0) found.push_back(result);
-      if (us < kShortOnHostUs) return found;
+      if (us < kShortOnHostUs || is_sum_of_neighbours(g)) return found;
       Packs const factors =
           (is_worth_packing_on_host(g, Role::a) ? kPackA : 0) | (is_worth_packing_on_host(g, Role::b) ? kPackB : 0);
       for (Packs const packs : {kPackA, kPackB, kPackA | kPackB}) {
@@ -137,7 +137,10 @@ class Planner {
     Place const to{Source::workspace, reserved};
     Step step = copy_step(x == Role::a ? Purpose::pack_a : Purpose::pack_b, found->copy, places[x], to);
     if (step.entry == nullptr) return false;
-    if (is_on_host) step.estimate.us *= kDoubtOnHost;
+    if (is_on_host) {
+      step.estimate.us *= kDoubtOnHost;
+      found->product.is_sum = false;  // whether factors are packed must not decide in which order sums are added
+    }
     if (found->has_gaps) {
       step.clear_bytes = found->bytes;
       step.estimate.us += kClearUs;
