@@ -161,8 +161,9 @@ def main() -> int:
             A, B = arrays
             out = np.full([problem.extents[i] for i in c], np.nan, name)
             if options.kind == "gemm":
-                ours = lambda: cute_py.gemm(A, B.T, out)  # noqa: B023, E731
-                product, operands, arguments = cute_py.gemm, (A, B.T, out), (A, B.T, out)
+                given = (A, B.T, out)
+                ours = lambda: cute_py.gemm(*given)  # noqa: B023, E731
+                product, operands, arguments = cute_py.gemm, given, given
             else:
                 ours = lambda: cute_py.einsum(problem.subscripts, A, B)  # noqa: B023, E731
                 product, operands, arguments = cute_py.contract, (problem.subscripts, A, B), (A, B)

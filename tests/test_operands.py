@@ -206,6 +206,41 @@ def test_read_only() -> None:
     assert (C == 0).all()
 
 
+def test_arrays_of_numpy_are_read_as_they_lie() -> None:
+    """What NumPy says of an array, for every type, and of those that have to be refused."""
+    import ml_dtypes
+
+    rng = np.random.default_rng(0)
+    types = ["float16", "float32", "float64", "complex64", "complex128", "int8", "int32"]
+    for dtype in [*types, ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2]:
+        whole = rng.integers(-2, 3, (9, 11, 13)).astype(dtype)
+        for x in (
+            whole,
+            whole[::2, ::-1, 1::3],
+            whole.T,
+            whole[:, None, 2],
+            whole[3:3],
+            np.broadcast_to(whole[0], (2, 11, 13)),
+        ):
+            for _ in range(2):  # types of other libraries are looked up the first time
+                found = cute_py.permute(x, (2, 0, 1))
+                assert found.dtype == x.dtype
+                np.testing.assert_array_equal(found.view("u1"), np.ascontiguousarray(x.transpose(2, 0, 1)).view("u1"))
+    A = ones(4, 4)
+    for swapped in (A.astype(">f4"), A.astype(">f8")):
+        with pytest.raises(OperandError, match="native byte order"):
+            cute_py.gemm(swapped, A)
+    will_be_read_only = np.broadcast_arrays(ones(4, 1), A)[0]
+    with pytest.raises(OperandError, match="C, which is read-only"):
+        cute_py.gemm(A, A, will_be_read_only)
+    for unsuitable in (ones(4, 4, dtype="longdouble"), ones(4, 4, dtype=bool), ones(4, 4, dtype="U1")):
+        with pytest.raises(OperandError, match="A"):
+            cute_py.gemm(unsuitable, A)
+    pairs = np.zeros(4, [("a", "i1"), ("b", "f4", 4)])["b"]  # rows 17 bytes apart
+    with pytest.raises(OperandError, match="A"):
+        cute_py.gemm(pairs, A)
+
+
 def test_overlap() -> None:
     X = ones(8, 8)
     refused = {

@@ -20,21 +20,21 @@ struct DTypeRow {
   char const* letters;  // as names of kernels call it
   int bytes;            // of an element
   std::uint8_t code;    // DLPack's
-  char const* format;   // of the buffer protocol; "" if it has none
+  bool in_numpy;        // NumPy has it without another library
   std::uint64_t one;    // the first 8 bytes of the number one; the others are 0
 };
 
 inline constexpr DTypeRow kDTypeTable[] = {
-    {DType::e4m3, "float8_e4m3fn", "e4m3", 1, dlpack::kFloat8E4m3fn, "", 0x38},
-    {DType::e5m2, "float8_e5m2", "e5m2", 1, dlpack::kFloat8E5m2, "", 0x3c},
-    {DType::f16, "float16", "f16", 2, dlpack::kFloat, "e", 0x3c00},
-    {DType::bf16, "bfloat16", "bf16", 2, dlpack::kBfloat, "", 0x3f80},
-    {DType::f32, "float32", "f32", 4, dlpack::kFloat, "f", 0x3f800000},
-    {DType::f64, "float64", "f64", 8, dlpack::kFloat, "d", 0x3ff0000000000000},
-    {DType::c64, "complex64", "c64", 8, dlpack::kComplex, "Zf", 0x3f800000},
-    {DType::c128, "complex128", "c128", 16, dlpack::kComplex, "Zd", 0x3ff0000000000000},
-    {DType::i8, "int8", "i8", 1, dlpack::kInt, "b", 1},
-    {DType::i32, "int32", "i32", 4, dlpack::kInt, "i", 1},
+    {DType::e4m3, "float8_e4m3fn", "e4m3", 1, dlpack::kFloat8E4m3fn, false, 0x38},
+    {DType::e5m2, "float8_e5m2", "e5m2", 1, dlpack::kFloat8E5m2, false, 0x3c},
+    {DType::f16, "float16", "f16", 2, dlpack::kFloat, true, 0x3c00},
+    {DType::bf16, "bfloat16", "bf16", 2, dlpack::kBfloat, false, 0x3f80},
+    {DType::f32, "float32", "f32", 4, dlpack::kFloat, true, 0x3f800000},
+    {DType::f64, "float64", "f64", 8, dlpack::kFloat, true, 0x3ff0000000000000},
+    {DType::c64, "complex64", "c64", 8, dlpack::kComplex, true, 0x3f800000},
+    {DType::c128, "complex128", "c128", 16, dlpack::kComplex, true, 0x3ff0000000000000},
+    {DType::i8, "int8", "i8", 1, dlpack::kInt, true, 1},
+    {DType::i32, "int32", "i32", 4, dlpack::kInt, true, 1},
 };
 static_assert(std::size(kDTypeTable) == kDTypes);
 
@@ -64,11 +64,12 @@ constexpr std::uint32_t logs_of_bytes() {
 }
 static_assert(3 * kDTypes <= 32);
 
-// Bytes of an element, for a GPU's code, too.
-constexpr int bytes_of(DType type) {
+// The bytes of an element and their logarithm, for a GPU's code, too.
+constexpr int log2_bytes_of(DType type) {
   constexpr std::uint32_t kLogs = logs_of_bytes();
-  return 1 << (kLogs >> (3 * static_cast<int>(type)) & 7);
+  return static_cast<int>(kLogs >> (3 * static_cast<int>(type)) & 7);
 }
+constexpr int bytes_of(DType type) { return 1 << log2_bytes_of(type); }
 // Of an element, or of half a complex one: what every access to it is aligned to.
 constexpr int scalar_bytes_of(DType type) { return is_complex(type) ? bytes_of(type) / 2 : bytes_of(type); }
 

@@ -25,6 +25,7 @@ class Interrupt {
   void check() {
     if (!stop_.load(std::memory_order_relaxed) && std::this_thread::get_id() == owner_) {
       auto const now = std::chrono::steady_clock::now();
+      if (asked_ == std::chrono::steady_clock::time_point()) asked_ = now;  // the clock is read by what takes long only
       if (now - asked_ >= kInterval) {
         asked_ = now;
         if (ask_(context_)) stop_ = true;
@@ -39,7 +40,7 @@ class Interrupt {
   bool (*ask_)(void*);
   void* context_;
   std::thread::id const owner_ = std::this_thread::get_id();
-  std::chrono::steady_clock::time_point asked_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point asked_;
   std::atomic<bool> stop_{false};
 };
 

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/errors.hpp"
 #include "bindings/arguments.hpp"
+#include "bindings/numpy_arrays.hpp"
 
 namespace cute_py::bindings {
 namespace {
@@ -83,14 +83,6 @@ Exchange exchange_of(py::handle object) {
   return known->emplace(type, Exchange{api, orders_memory_by_streams(object)}).first->second;
 }
 
-// The type of an element in the words of the buffer protocol, if a product takes it.
-std::optional<DType> dtype_of_format(std::string_view format) {
-  for (DTypeRow const& row : kDTypeTable) {
-    if (!format.empty() && format == row.format) return row.type;
-  }
-  return std::nullopt;
-}
-
 // The type of an array of NumPy that has it from ml_dtypes, and cannot export it.
 std::optional<DType> type_of_ml_dtypes(py::handle object) {
   if (!in_module(object, "numpy")) return std::nullopt;
@@ -110,7 +102,6 @@ std::uintptr_t library_stream(py::handle object) {
 }  // namespace
 
 Operand::~Operand() {
-  if (buffer_.obj != nullptr) PyBuffer_Release(&buffer_);
   if (managed_ != nullptr && managed_->deleter != nullptr) managed_->deleter(managed_);
   if (managed_versioned_ != nullptr && managed_versioned_->deleter != nullptr) {
     managed_versioned_->deleter(managed_versioned_);
@@ -218,7 +209,7 @@ void Operand::look_at_exported(dlpack::Tensor tensor) {
 Operand::Operand(char const* name, py::handle object, std::optional<std::uintptr_t> stream) : Operand() {
   object_ = object;
   view_.name = name;
-  if (import_buffer()) return;
+  if (import_numpy()) return;
 
   if (auto const exchange = exchange_of(object); exchange.api != nullptr) {
     import_view(*exchange.api, stream);
@@ -244,34 +235,13 @@ Operand::Operand(char const* name, py::handle object, std::optional<std::uintptr
   import_capsule(stream);
 }
 
-// An array of NumPy, and of no class derived from its arrays, tells all by the buffer protocol in a tenth of the time.
-// Of what it cannot tell, or no product takes, DLPack has more to say.
-bool Operand::import_buffer() {
-  // cute_py imports NumPy before anybody gets here, so no other thread's Python runs while this is looked up.
-  static auto* const ndarray = reinterpret_cast<PyTypeObject*>(
-      py::object(py::module_::import("numpy").attr("ndarray")).release().ptr());  // kept: types outlive the module
-  if (Py_TYPE(object_.ptr()) != ndarray) return false;
-  Py_buffer buffer;
-  if (PyObject_GetBuffer(object_.ptr(), &buffer, PyBUF_FULL_RO) != 0) {
-    PyErr_Clear();
-    return false;
-  }
-  auto const dtype = dtype_of_format(buffer.format != nullptr ? buffer.format : "");
-  bool is_plain = dtype && buffer.ndim <= kMaxModes;
-  std::int64_t shape[kMaxModes], strides[kMaxModes];
-  for (int i = 0; is_plain && i < buffer.ndim; ++i) {
-    is_plain = buffer.strides[i] % buffer.itemsize == 0;
-    shape[i] = buffer.shape[i];
-    strides[i] = buffer.strides[i] / buffer.itemsize;
-  }
-  if (!is_plain) {
-    PyBuffer_Release(&buffer);
-    return false;
-  }
-  buffer_ = buffer;
+// Of an array of NumPy that this cannot tell, or that no product takes, DLPack has more to say.
+bool Operand::import_numpy() {
+  NumpyArray array;
+  if (!read_numpy_array(object_, array)) return false;
   library_ = Library::numpy;
-  view_.read_only = buffer.readonly != 0;
-  look_at({buffer.buf, {dlpack::kCpu, 0}, buffer.ndim, dlpack_of(*dtype), shape, strides, 0});
+  view_.read_only = array.read_only;
+  look_at({array.data, {dlpack::kCpu, 0}, array.rank, dlpack_of(array.type), array.shape, array.stride, 0});
   return true;
 }
 
@@ -368,6 +338,7 @@ void Operand::import_capsule(std::optional<std::uintptr_t> stream) {
   } catch (py::error_already_set const& error) {
     if (!is_refusal(error)) throw;
     if (auto const type = type_of_ml_dtypes(object_); !other_ && type) {
+      learn_numpy_type(object_, *type);
       other_ = object_.attr("view")(bytes_of(*type) == 1 ? "uint8" : "uint16");
       object_ = other_;
       import_capsule(stream);

@@ -41,7 +41,7 @@ class Operand {
   void look_at(dlpack::Tensor const& tensor);
   void look_at_exported(dlpack::Tensor tensor);
   bool is_flagged(PyObject* method) const;
-  bool import_buffer();
+  bool import_numpy();
   void import_view(dlpack::ExchangeApi const& api, std::optional<std::uintptr_t> stream);
   void import_capsule(std::optional<std::uintptr_t> stream);
   [[noreturn]] void refuse(std::string const& rule, std::string const& next) const;
@@ -53,9 +53,6 @@ class Operand {
   bool must_wait_ = false;
   Library library_ = Library::other;
   std::uintptr_t stream_ = 0;
-
-  // NumPy's view of its own array, to be released; without an object if there is none.
-  Py_buffer buffer_{};
 
   // The producer's tensor, to be given back, unless the view is borrowed from the object itself.
   dlpack::ManagedTensor* managed_ = nullptr;

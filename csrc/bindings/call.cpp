@@ -190,7 +190,7 @@ void Call::resolve() {
   function_.labels = Labels{std::get<0>(labels), std::get<1>(labels), std::get<2>(labels)};
 }
 
-std::shared_ptr<execution::Prepared const> Call::prepare() {
+std::shared_ptr<execution::Prepared const> const& Call::prepare() {
   execution::Key const key(request_);
   auto prepared = execution::find_prepared(key);
   if (prepared == nullptr) {
@@ -199,9 +199,9 @@ std::shared_ptr<execution::Prepared const> Call::prepare() {
     prepared = execution::prepare(request_);
     execution::keep_prepared(key, prepared);
   }
-  function_ = prepared->function;
-  request_.function = &function_;
-  return prepared;
+  prepared_ = std::move(prepared);
+  request_.function = &prepared_->function;
+  return prepared_;
 }
 
 execution::Outline Call::outline() {

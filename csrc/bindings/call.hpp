@@ -72,7 +72,7 @@ class Call {
   Request const& request() const { return request_; }
 
   // What the call runs: found, or made now. Afterwards the request's labels are known.
-  std::shared_ptr<execution::Prepared const> prepare();
+  std::shared_ptr<execution::Prepared const> const& prepare();
 
   // What it would run.
   execution::Outline outline();
@@ -93,6 +93,7 @@ class Call {
   Asked asked_;
   py::object numbers_[2];  // arrays in the place of numbers
   Function function_;      // with labels that were looked up
+  std::shared_ptr<execution::Prepared const> prepared_;
   std::string what_;
   std::optional<std::uintptr_t> stream_;
   std::optional<Operand> a_;

@@ -39,8 +39,8 @@ py::object call(Definition const& definition, PyObject* const* arguments, std::s
   Asked const asked = read_arguments(definition.signature, arguments, count, names);
   Options const options(definition, asked);
   Call call(definition, asked, options);
-  auto prepared = call.prepare();
-  if (!call.make_result(*prepared)) prepared = call.prepare();
+  auto const& prepared = call.prepare();
+  if (!call.make_result(*prepared)) call.prepare();
   return call.run(*prepared);
 }
 
