@@ -230,7 +230,7 @@ void multiply_rows_of(std::int64_t steps, Rows const& a, Rows const& b, LineFact
       }
       transpose_block<T>(from_p, 0, x);
     } else {
-      transpose_block<T>(RestOfRows<T>(from_p, 0, count), 0, x);
+      transpose_rest<T>(from_p, 0, count, x);
     }
   };
   auto const add = [&](std::int64_t p, std::int64_t count) CUTE_PY_INLINE_LAMBDA {

@@ -263,9 +263,8 @@ void multiply_rows_part(std::int64_t k, Rows const (&rows)[count], T const* b, s
     if (p == steps) return;
 #pragma GCC unroll 4
     for (int v = 0; v < count; ++v) {
-      RestOfRows<T> const rest(rows_there[v], p, steps - p);
       Vector x[kBlock<T>];
-      transpose_block<T>(rest, 0, x);
+      transpose_rest<T>(rows_from(rows_there[v], p), 0, steps - p, x);
       for (int i = 0; i < steps - p; ++i) {
 #pragma GCC unroll 8
         for (int j = 0; j < columns; ++j)

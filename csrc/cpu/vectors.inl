@@ -260,18 +260,43 @@ CUTE_PY_INLINE T const* const* rows_behind(T const* const* rows, int count) {
 template <class T>
 constexpr int kBlock = 16 / static_cast<int>(sizeof(T));
 
-// 16 bytes of each of the rows row, row + kBlock, row + 2 * kBlock and so on: as many as a vector has such blocks.
-template <class T, class Rows>
-CUTE_PY_INLINE typename VectorOf<T>::Type load_blocks(Rows const& rows, int row, std::int64_t p) {
+#if defined(__AVX__)
+struct WholeBlocks {
+  __m128 operator()(float const* from) const { return _mm_loadu_ps(from); }
+};
+
+// The first elements of blocks, zeros behind them: nothing else is read.
+struct FirstOfBlocks {
 #if defined(__AVX512F__)
-  auto const block = [&](int i) { return _mm_loadu_ps(reinterpret_cast<float const*>(rows[row + i * kBlock<T>] + p)); };
+  explicit FirstOfBlocks(int bytes) : mask(static_cast<__mmask8>((1 << bytes / 4) - 1)) {}
+  __m128 operator()(float const* from) const { return _mm_maskz_loadu_ps(mask, from); }
+
+  __mmask8 mask;
+#else
+  explicit FirstOfBlocks(int bytes) : mask(_mm_cmpgt_epi32(_mm_set1_epi32(bytes / 4), _mm_setr_epi32(0, 1, 2, 3))) {}
+  __m128 operator()(float const* from) const { return _mm_maskload_ps(from, mask); }
+
+  __m128i mask;
+#endif
+};
+#else
+struct WholeBlocks {};
+#endif
+
+// A block of each of the rows row, row + kBlock, row + 2 * kBlock and so on: as many as a vector has such blocks.
+template <class T, class Rows, class Load>
+CUTE_PY_INLINE typename VectorOf<T>::Type load_blocks(Rows const& rows, int row, std::int64_t p,
+                                                      [[maybe_unused]] Load const& load) {
+#if defined(__AVX__)
+  auto const block = [&](int i) { return load(reinterpret_cast<float const*>(rows[row + i * kBlock<T>] + p)); };
+#endif
+#if defined(__AVX512F__)
   __m512 x = _mm512_castps128_ps512(block(0));
   x = _mm512_insertf32x4(x, block(1), 1);
   x = _mm512_insertf32x4(x, block(2), 2);
   x = _mm512_insertf32x4(x, block(3), 3);
   return reinterpret_cast<typename VectorOf<T>::Type>(x);
 #elif defined(__AVX__)
-  auto const block = [&](int i) { return _mm_loadu_ps(reinterpret_cast<float const*>(rows[row + i * kBlock<T>] + p)); };
   return reinterpret_cast<typename VectorOf<T>::Type>(
       _mm256_insertf128_ps(_mm256_castps128_ps256(block(0)), block(1), 1));
 #else
@@ -311,11 +336,12 @@ CUTE_PY_INLINE typename VectorOf<T>::Type in_turns(typename VectorOf<T>::Type co
 
 // columns[i] = the elements at p + i of as many rows as a vector has lanes, i < kBlock. Each round moves one bit of an
 // element's row behind its column: after as many rounds as a column has bits they have changed places.
-template <class T, class Rows>
-CUTE_PY_INLINE void transpose_block(Rows const& rows, std::int64_t p, typename VectorOf<T>::Type* columns) {
+template <class T, class Rows, class Load = WholeBlocks>
+CUTE_PY_INLINE void transpose_block(Rows const& rows, std::int64_t p, typename VectorOf<T>::Type* columns,
+                                    Load const& load = {}) {
   constexpr int kCount = kBlock<T>;
 #pragma GCC unroll 4
-  for (int i = 0; i < kCount; ++i) columns[i] = load_blocks<T>(rows, i, p);
+  for (int i = 0; i < kCount; ++i) columns[i] = load_blocks<T>(rows, i, p, load);
 #pragma GCC unroll 4
   for (int round = 1; round < kCount; round *= 2) {
     typename VectorOf<T>::Type y[kCount];
@@ -329,23 +355,27 @@ CUTE_PY_INLINE void transpose_block(Rows const& rows, std::int64_t p, typename V
   }
 }
 
-// The rest of some rows, of less than a block, copied to where a block of each can be read.
-template <class T>
-struct RestOfRows {
+// The same of the rest of some rows, `count` columns, less than a block.
+template <class T, class Rows>
+CUTE_PY_INLINE void transpose_rest(Rows const& rows, std::int64_t p, std::int64_t count,
+                                   typename VectorOf<T>::Type* columns) {
+  auto const bytes = static_cast<int>(count) * static_cast<int>(sizeof(T));
+#if defined(__AVX__)
+  transpose_block<T>(rows, p, columns, FirstOfBlocks(bytes));
+#else
+  // Copied to where a block of each can be read.
   alignas(64) T data[kLanes<T> * kBlock<T>] = {};
-
-  template <class Rows>
-  RestOfRows(Rows const& rows, std::int64_t p, std::int64_t count) {
-    for (int i = 0; i < kLanes<T>; ++i) {
-      auto const* from = reinterpret_cast<char const*>(rows[i] + p);
-      auto* to = reinterpret_cast<char*>(data + i * kBlock<T>);
-      auto const bytes = count * static_cast<std::int64_t>(sizeof(T));
-      if (bytes & 8) __builtin_memcpy(to, from, 8), to += 8, from += 8;
-      if (bytes & 4) __builtin_memcpy(to, from, 4);
-    }
+  T const* starts[kLanes<T>];
+  for (int i = 0; i < kLanes<T>; ++i) {
+    starts[i] = data + i * kBlock<T>;
+    auto const* from = reinterpret_cast<char const*>(rows[i] + p);
+    auto* to = reinterpret_cast<char*>(data + i * kBlock<T>);
+    if (bytes & 8) __builtin_memcpy(to, from, 8), to += 8, from += 8;
+    if (bytes & 4) __builtin_memcpy(to, from, 4);
   }
-  T const* operator[](int row) const { return data + row * kBlock<T>; }
-};
+  transpose_block<T>(starts, 0, columns);
+#endif
+}
 
 constexpr std::int64_t kBytesOfLine = 64;
 template <class T>
@@ -418,8 +448,7 @@ CUTE_PY_INLINE void for_transposed(Rows const& rows, std::int64_t steps, Use con
     use(p, columns, kBlock<T>);
   }
   if (p == steps) return;
-  RestOfRows<T> const rest(rows, p, steps - p);
-  transpose_block<T>(rest, 0, columns);
+  transpose_rest<T>(rows, p, steps - p, columns);
   use(p, columns, static_cast<int>(steps - p));
 }
 
