@@ -51,12 +51,13 @@ bool read(Numpy const& numpy, Ndarray const& x, NumpyArray& array) {
     array.type = learned->second;
   }
   int const log2_bytes = log2_bytes_of(array.type);  // a division takes as long as all the rest
+  std::int64_t const part_of_element = bytes_of(array.type) - 1;
   array.data = x.data;
   array.rank = x.rank;
   for (int i = 0; i < x.rank; ++i) {
+    if ((x.strides[i] & part_of_element) != 0) return false;
     array.shape[i] = x.shape[i];
     array.stride[i] = x.strides[i] >> log2_bytes;
-    if (array.stride[i] << log2_bytes != x.strides[i]) return false;
   }
   auto const flags = static_cast<unsigned>(x.flags);
   array.read_only = (flags & kWriteable) == 0 || (flags & kWarnOnWrite) != 0;

@@ -12,8 +12,8 @@ namespace cute_py::kernels {
 // The tiles (MN,K) of an operand of any modes that a CTA reads, one after the other, as a thread sees them: `mn` and
 // `k` are its first coordinate in a tile.
 //
-// Rows that do not exist may be read as the first one: their results are written nowhere. What does not exist along k
-// is 0.
+// Rows that do not exist are read as others, and their results are written nowhere. As others, not as one: CTAs would
+// stand in line for it at the cache. What does not exist along k is 0.
 template <class T, class Table, class Stride>
 struct GatheredTiles {
   using Tables = Table;
@@ -29,10 +29,8 @@ struct GatheredTiles {
   // that visible.
   template <int threads>
   CUTE_DEVICE void begin(T const* data, int first_tile) const {
-    for (int i = threadIdx.x; i < Table::tile_mn; i += threads) {
-      int const row = first_mn + i;
-      table.rows[Table::place(i)] = reinterpret_cast<char const*>(data + (row < extent_mn ? stride.mn(row).in[0] : 0));
-    }
+    for (int i = threadIdx.x; i < Table::tile_mn; i += threads)
+      table.rows[Table::place(i)] = reinterpret_cast<char const*>(data + stride.mn(row_read_as(i)).in[0]);
     int const chunk = first_tile * Table::tile_k / Table::chunk * Table::chunk;
     find_steps<threads>(chunk);
     find_steps<threads>(chunk + Table::chunk);
@@ -52,6 +50,15 @@ struct GatheredTiles {
   CUTE_DEVICE int left(int k_tile) const { return extent_k - k_tile * Table::tile_k - k; }
 
  private:
+  // For row i of the tile: where it does not exist one of the tile before, or of this one, where vectors begin, too.
+  CUTE_DEVICE int row_read_as(int i) const {
+    int const row = first_mn + i;
+    if (row < extent_mn) return row;
+    if (first_mn > 0) return row - Table::tile_mn;
+    if (extent_mn < Table::along_mn) return 0;
+    return row & static_cast<int>(cute::bit_floor(static_cast<unsigned>(extent_mn)) - 1);
+  }
+
   template <int threads>
   CUTE_DEVICE void find_steps(int first) const {
     int const end = cute::min(first + Table::chunk, extent_k);
