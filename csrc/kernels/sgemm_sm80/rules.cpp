@@ -6,9 +6,9 @@ namespace {
 
 // TFLOP/s of a full device, of that what one CTA on a multiprocessor reaches, microseconds of a wave beside its K, and
 // accesses to A and B of a multiprocessor in a microsecond: fitted to 4,000 runs of random products on an H200,
-// November 2026, which they meet within 4 to 8 % on average; tiles of 64x64 and 256x32 of float32 to 800 on an H100, where
-// they take a tenth less. Doubles, and whole tiles of complex numbers, are in builds that nobody has timed: half, a
-// quarter and an eighth.
+// November 2026, which they meet within 4 to 8 % on average; tiles of 64x64 and 256x32 of float32 to 800 on an H100,
+// where they take a tenth less. Doubles, and whole tiles of complex numbers, are in builds that nobody has timed: half,
+// a quarter and an eighth.
 model::Speed speed_of(Traits const& t) {
   bool const small = t.tile[0] == 64;
   if (t.predicated) {
