@@ -66,6 +66,18 @@ def test_the_predicted_owner_is_the_writer_of_every_element_of_c(kernel: Kernel)
         np.testing.assert_array_equal(thread, owner[i % m, j % n])
 
 
+@pytest.mark.parametrize(
+    "kernel", [k for k in VARIANTS if k.kernel in ("sgemm_sm80", "gemm_sm80") and k.predicated], ids=lambda k: k.name
+)
+def test_rows_that_do_not_exist_are_not_read_as_one(kernel: Kernel) -> None:
+    """All blocks would ask a cache for its line at each step of K."""
+    m, n, k = kernel.tile
+    for columns, most in ((n + 8, 2), (8, n // 8)):
+        reads = kernel.trace(*within(kernel, (m, columns, k)), spaces=("B",)).of("B")
+        _, times = np.unique(reads["offset"], return_counts=True)
+        assert times.max() <= most
+
+
 @pytest.mark.parametrize("kernel", [k for k in VARIANTS if k.most_m is not None], ids=lambda k: k.name)
 def test_owners_of_small_products_are_those_of_a_whole_one(kernel: Kernel) -> None:
     m, n, _ = kernel.tile
