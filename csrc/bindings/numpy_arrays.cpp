@@ -1,5 +1,6 @@
 #include "bindings/numpy_arrays.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -113,8 +114,9 @@ bool read_numpy_array(py::handle object, NumpyArray& array) {
 void learn_numpy_type(py::handle object, DType type) {
   Numpy& known = numpy();
   if (Py_TYPE(object.ptr()) != known.ndarray) return;
-  auto const number = object.attr("dtype").attr("num").cast<int>();
-  if (number >= kNumbersOfNumpy) known.learned.emplace_back(number, type);
+  std::pair const row(object.attr("dtype").attr("num").cast<int>(), type);
+  bool const is_new = std::find(known.learned.begin(), known.learned.end(), row) == known.learned.end();
+  if (row.first >= kNumbersOfNumpy && is_new) known.learned.push_back(row);
 }
 
 }  // namespace cute_py::bindings
