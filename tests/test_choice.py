@@ -206,7 +206,7 @@ def test_configs_that_cannot_be(rng: np.random.Generator) -> None:
 
 
 def test_what_was_tuned_comes_before_estimates(tmp_path: Path, rng: np.random.Generator) -> None:
-    A, B = draw(rng, (20, 300), exact=True), draw(rng, (30, 300), exact=True)
+    A, B = draw(rng, (20, 130), exact=True), draw(rng, (30, 130), exact=True)
     C = np.full((20, 30), 5, np.float32)
     tuning = cute_py.tune(cute_py.gemm, A, B, C, device="emulator")
     assert not tuning.wrong

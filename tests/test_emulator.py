@@ -78,20 +78,28 @@ def with_mutants(source: Path, first: int = 0) -> tuple[str, set[int]]:
     return "".join(lines), {first + number for number in found}
 
 
-def compiled(folder: Path, source: Path, *flags: str) -> Path:
-    """Build a program with instrumented accesses, and the emulator, which is not instrumented."""
-    compiler = os.environ.get("CXX", "g++")
-    instrumented = folder / "program.o"
-    subprocess.run([compiler, "-std=c++17", "-c", *flags, "-fsanitize=thread", str(source), "-o", str(instrumented)], check=True)  # fmt: skip
+@pytest.fixture(scope="module")
+def emulator(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The emulator, compiled once; its accesses are not instrumented."""
+    folder = tmp_path_factory.mktemp("emulator")
+    command = [os.environ.get("CXX", "g++"), "-std=c++17", "-O1", f"-I{ROOT / 'csrc'}", "-c", *map(str, SOURCES)]
+    subprocess.run(command, check=True, cwd=folder)
+    return sorted(folder.glob("*.o"))
+
+
+def compiled(folder: Path, source: Path, emulator: list[Path], *flags: str) -> Path:
+    """Build a program whose accesses are instrumented, with the emulator."""
     program = folder / "program"
-    command = [compiler, "-std=c++17", "-O1", f"-I{ROOT / 'csrc'}", str(instrumented), *map(str, SOURCES)]
+    command = [os.environ.get("CXX", "g++"), "-std=c++17", *flags, "-fsanitize=thread", "-c", str(source)]
+    subprocess.run([*command, "-o", str(folder / "program.o")], check=True)
+    command = [os.environ.get("CXX", "g++"), str(folder / "program.o"), *map(str, emulator)]
     subprocess.run([*command, "-pthread", "-o", str(program)], check=True)
     return program
 
 
 @pytest.mark.compiler
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_every_barrier_and_every_wait_is_needed(kernel: str, tmp_path: Path) -> None:
+def test_every_barrier_and_every_wait_is_needed(kernel: str, tmp_path: Path, emulator: list[Path]) -> None:
     """A kernel without one of them gives a wrong result in at least one order of threads, and the emulator shows it.
 
     Every form of it is run with elements of one width, and one form with those of each other width.
@@ -117,7 +125,7 @@ def test_every_barrier_and_every_wait_is_needed(kernel: str, tmp_path: Path) -> 
     flags += [f"-I{path}" for path in (tmp_path, ROOT / "csrc" / "emulator" / "include", ROOT / "csrc")]
     cuda = cuda_headers()
     flags += [f"-isystem{path}" for path in (ROOT / "third_party" / "cutlass" / "include", cuda, cuda / "cccl")]
-    program = compiled(tmp_path, ROOT / "tests" / "cpp" / "mutant.cpp", *flags)
+    program = compiled(tmp_path, ROOT / "tests" / "cpp" / "mutant.cpp", emulator, *flags)
     output = subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout
 
     right: dict[tuple[int, int, int], list[bool]] = {}
@@ -144,8 +152,8 @@ def test_every_barrier_and_every_wait_is_needed(kernel: str, tmp_path: Path) -> 
 
 
 @pytest.mark.compiler
-def test_what_a_kernel_must_not_touch_is_an_error(tmp_path: Path) -> None:
-    program = compiled(tmp_path, ROOT / "tests" / "cpp" / "accesses.cpp", "-O1", f"-I{ROOT / 'csrc'}")
+def test_what_a_kernel_must_not_touch_is_an_error(tmp_path: Path, emulator: list[Path]) -> None:
+    program = compiled(tmp_path, ROOT / "tests" / "cpp" / "accesses.cpp", emulator, "-O1", f"-I{ROOT / 'csrc'}")
     output = subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout
     said = dict(line.split(": ", 1) for line in output.splitlines())
     here = "emulator: kernel: thread 0 of block (0,0,0) "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,18 @@ def extents(kernel: Kernel) -> tuple[int, int, int]:
     if kernel.most_n is not None:
         return m + 72, n, k + 3
     return within(kernel, (m + 72, n + 2, 2 * k + 3) if kernel.predicated else (2 * m, 2 * n, 3 * k))
+
+
+@pytest.fixture(scope="module")
+def page_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Kernel], str]:
+    """The report of a kernel, which takes seconds, made once."""
+    folder = tmp_path_factory.mktemp("reports")
+
+    def page(kernel: Kernel) -> str:
+        path = folder / f"{kernel.name}.html"
+        return (path if path.exists() else kernel.report(path)).read_text()
+
+    return page
 
 
 def numbers(array: np.ndarray, factor: str) -> np.ndarray:
@@ -99,15 +112,16 @@ def test_rows_of_two_coordinates_are_asked_for_by_both(kernel: Kernel) -> None:
 
 
 @pytest.mark.parametrize("kernel", VARIANTS, ids=lambda k: k.name)
-def test_every_kernel_has_a_report(kernel: Kernel, tmp_path: Path) -> None:
-    page = kernel.report(tmp_path / "k.html").read_text()
+def test_every_kernel_has_a_report(kernel: Kernel, page_of: Callable[[Kernel], str]) -> None:
+    page = page_of(kernel)
     for section in ("Facts", "Tiles", "Shared memory", "Copies", "Math", "Owners of C", "Banks"):
         assert f">{section}</h2>" in page
 
 
 @pytest.mark.parametrize("kernel", [k for k in VARIANTS if k.copies_boxes], ids=lambda k: k.name)
-def test_boxes_fill_a_tile_and_keep_the_rules(kernel: Kernel, tmp_path: Path) -> None:
+def test_boxes_fill_a_tile_and_keep_the_rules(kernel: Kernel, page_of: Callable[[Kernel], str]) -> None:
     config = kernel.config
+    page = page_of(kernel)
     for box, tile, major, element in (
         (config.box_a, kernel.tile[0], kernel.layout[0] == "n", config.type_a),
         (config.box_b, kernel.tile[1], kernel.layout[1] == "t", config.type_b),
@@ -119,7 +133,7 @@ def test_boxes_fill_a_tile_and_keep_the_rules(kernel: Kernel, tmp_path: Path) ->
         extents = (lines, steps) if major else (steps, lines)
         assert extents[0] * element.bits == 8 * 128  # lines of 128 bytes
         assert cute_py.tma_check((4096, 4096), (1, 4096), element, extents, swizzle=128)
-        assert f"in boxes of {lines} " in kernel.report(tmp_path / "k.html").read_text()
+        assert f"in boxes of {lines} " in page
 
 
 def test_roles_are_those_of_gemm_sm90_alone() -> None:

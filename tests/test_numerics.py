@@ -71,9 +71,9 @@ def test_a_batch_invariant_contraction(rng: np.random.Generator, case: str, targ
     labels_a, labels_b, labels_c = subscripts.replace("->", ",").split(",")
     options = {"batch_invariant": True, "device": target}
     whole = cute_py.contract(subscripts, A, B, **options)
-    for m, n in itertools.product((1, 2, 16, 17, None), repeat=2):
-        if (m, n) == (None, None):
-            continue
+    every = set(itertools.product((1, 2, 16, 17, None), repeat=2)) - {(None, None)}
+    few = ((1, 17), (2, None), (16, 16), (17, 2), (None, 1))  # for the emulator, whose calls take milliseconds
+    for m, n in few if target == "emulator" else every:
         cut = {"m": slice(m), "n": slice(n)}
         at = [tuple(cut.get(letter, slice(None)) for letter in of) for of in (labels_a, labels_b, labels_c)]
         part = cute_py.contract(subscripts, A[at[0]], B[at[1]], **options)
