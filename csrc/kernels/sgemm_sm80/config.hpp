@@ -32,6 +32,15 @@ struct SmallTile {
   static constexpr int ctas = 4;
 };
 
+// A tile for so few results that larger ones would leave multiprocessors without work: 4x4 for each thread.
+template <class T>
+struct TinyTile {
+  using M = cute::_32;
+  using N = cute::_32;
+  using TiledMma = typename SimtMma<T, 1, 2>::type;
+  static constexpr int ctas = 8;
+};
+
 // Tiles of 16 steps of K of floats, three shared-memory stages filled by cp.async. An mn-major operand moves in vectors
 // of up to 16 bytes, or, Form::nested, in the widest accesses that its strides allow. A k-major operand moves element
 // by element, because cp.async cannot transpose a vector. cp.async cannot convert either: A and B have the type T.
@@ -115,5 +124,7 @@ template <class T, Major major_a, Major major_b, Form form>
 using SgemmSm80Narrow = SgemmSm80<T, major_a, major_b, form, NarrowTile<T>>;
 template <class T, Major major_a, Major major_b, Form form>
 using SgemmSm80Small = SgemmSm80<T, major_a, major_b, form, SmallTile<T>>;
+template <class T, Major major_a, Major major_b, Form form>
+using SgemmSm80Tiny = SgemmSm80<T, major_a, major_b, form, TinyTile<T>>;
 
 }  // namespace cute_py::kernels

@@ -7,8 +7,8 @@ namespace {
 // TFLOP/s of a full device, of that what one CTA on a multiprocessor reaches, microseconds of a wave beside its K, and
 // accesses to A and B of a multiprocessor in a microsecond: fitted to 4,000 runs of random products on an H200,
 // November 2026, which they meet within 4 to 8 % on average; tiles of 64x64 and 256x32 of float32 to 800 on an H100,
-// where they take a tenth less. Doubles, and whole tiles of complex numbers, are in builds that nobody has timed: half,
-// a quarter and an eighth.
+// where they take a tenth less, and of 32x32 to 6,000. Doubles, and whole tiles of complex numbers, are in builds that
+// nobody has timed: half, a quarter and an eighth.
 model::Speed speed_of(Traits const& t) {
   bool const small = t.tile[0] == 64;
   if (t.predicated) {
@@ -20,6 +20,7 @@ model::Speed speed_of(Traits const& t) {
     if (t.compute == Compute::c128) return {3.2, 0.98, 6.8};
     model::Speed speed = small ? model::Speed{40.7, 0.72, 2.5} : model::Speed{46.5, 0.94, 8.4};
     if (t.tile[1] == 32) speed = {32.8, 0.94, 3.5};
+    if (t.tile[0] == 32) speed = {28, 0.6, 1.7};
     // An m-major, or n-major, tile goes to shared memory as it is read from there.
     speed.tflops *= 1 + 0.05 * ((t.major_a == Major::mn) + (t.major_b == Major::mn));
     if (any) speed = {34.5, 0.84, 3.9, 2100};
