@@ -107,7 +107,7 @@ void multiply_short(std::int64_t count, std::int64_t steps, LineFactor<T> const&
 // are read at a time, and the sums stay in the first-level cache.
 template <class T, bool a_varies, bool b_varies>
 void multiply_line(std::int64_t count, std::int64_t steps, LineFactor<T> a, LineFactor<T> b, T* acc, bool first) {
-  constexpr std::int64_t kTogether = 4;
+  constexpr std::int64_t kTogether = 8;
   if constexpr (a_varies != b_varies) {
     if (count <= kVectorsOfShortLine * kLanes<T>) return multiply_short<T, a_varies>(count, steps, a, b, acc, first);
     for (; steps > kTogether; steps -= kTogether) {

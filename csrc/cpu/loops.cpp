@@ -45,7 +45,8 @@ constexpr std::int64_t kSumsOfBlocks = 1 << 20;
 
 // What is larger comes from memory, which delivers the more the fewer places it is read at.
 constexpr std::int64_t kBytesFar = 16 << 20;
-constexpr std::int64_t kFewStepsFar = 128;  // rows that are so short are one place
+constexpr std::int64_t kFewStepsFar = 128;          // rows that are so short are one place
+constexpr std::int64_t kBytesOfLineFar = 16 << 10;  // in a second-level cache, and read from so much side by side
 
 // Multiply-adds that a thread is worth starting for, and that take a moment which nobody notices.
 constexpr std::int64_t kWorkPerThread = 1 << 18;
@@ -72,6 +73,8 @@ class Loops {
   using Sum = SumOf<Scalar>;
   static constexpr bool kComplex = numeric::kIsComplex<Accumulator>;
   static constexpr int kParts = cpu::kParts<compute>;
+  static constexpr std::int64_t kMostOfLine = kBytesOfLineFar / static_cast<std::int64_t>(sizeof(Scalar));
+  static_assert(kMostOfLine >= kLine);
 
  public:
   Loops(LineKernel<Scalar> const& kernel, Geometry const& g, LoopPlan const& plan, Arguments const& x,
@@ -81,6 +84,7 @@ class Loops {
         plan_(plan),
         far_(plan.elements * std::max<std::int64_t>(plan.k, 1) * std::int64_t{sizeof(Scalar)} > kBytesFar),
         vectors_(far_ && plan.k > kFewStepsFar ? 1 : 4),
+        line_(far_ && plan.k > 1 ? kMostOfLine : kLine),
         is_sum_(is_sum_of_neighbours(g)),
         execution_(execution),
         a_{x.data[Role::a], g, Role::a, plan.free},
@@ -100,7 +104,7 @@ class Loops {
     auto const rows = is_sum_            ? std::clamp<std::int64_t>(kLine / plan_.blocks, 1, kRows)
                       : plan_.blocks > 2 ? std::int64_t{kRowsAtOnce}
                                          : kRows;
-    auto const most = plan_.in_lines ? converts ? kLineConverted : kLine : rows;
+    auto const most = plan_.in_lines ? converts ? kLineConverted : line_ : rows;
     // Parts of a line, shorter if threads would have nothing to do otherwise.
     constexpr std::int64_t kVector = 64;
     auto const wanted = lines >= threads ? most : round_up(ceil_div(extent, ceil_div(2 * threads, lines)), kVector);
@@ -155,10 +159,10 @@ class Loops {
   struct Scratch {
     alignas(64) Scalar a[kParts * kStepsAtOnce * kLineConverted];
     alignas(64) Scalar b[kParts * kStepsAtOnce * kLineConverted];
-    alignas(64) Scalar acc[kParts * kLine];
-    alignas(64) Scalar group[kParts * kLine];
-    alignas(64) Sum sums[kParts * kLine];
-    alignas(64) Sum lost[kParts * kLine];
+    alignas(64) Scalar acc[kParts * kMostOfLine];
+    alignas(64) Scalar group[kParts * kMostOfLine];
+    alignas(64) Sum sums[kParts * kMostOfLine];
+    alignas(64) Sum lost[kParts * kMostOfLine];
     std::int64_t rows_a[kRows];
     std::int64_t rows_b[kRows];
   };
@@ -462,9 +466,10 @@ class Loops {
   LineKernel<Scalar> const& kernel_;
   Geometry const& g_;
   LoopPlan const& plan_;
-  bool const far_;     // does what is read come from memory?
-  int const vectors_;  // of rows side by side
-  bool const is_sum_;  // of neighbours along k, in partial sums
+  bool const far_;           // does what is read come from memory?
+  int const vectors_;        // of rows side by side
+  std::int64_t const line_;  // elements of a line at a time
+  bool const is_sum_;        // of neighbours along k, in partial sums
   Execution const& execution_;
   Factor const a_;
   Factor const b_;
