@@ -327,6 +327,28 @@ def test_rows_in_each_others_way(isa: str, dtype: str) -> None:
                     )
 
 
+@pytest.mark.parametrize("isa", isas())
+@pytest.mark.parametrize(("m", "k"), [(9, 1 << 19), (37, 1 << 17), (4500, 1024)])
+def test_rows_from_memory_that_share_a_set_of_a_cache(isa: str, m: int, k: int) -> None:
+    rng = np.random.default_rng(m)
+    A, B = numbers(rng, (m, k), "float32"), numbers(rng, (1, k), "float32")
+    apart = np.zeros((m, k + 48), np.float32)[:, :k]
+    apart[...] = A
+    expected = cute_py.gemm(apart, B, kernel=f"cpu_loops_{isa}_f32")
+    np.testing.assert_array_equal(cute_py.gemm(A, B, kernel=f"cpu_loops_{isa}_f32"), expected)
+    np.testing.assert_array_equal(cute_py.gemm(A, B, kernel=f"cpu_small_{isa}_f32"), expected)
+
+
+@pytest.mark.parametrize("isa", isas())
+@pytest.mark.parametrize(("m", "k"), [(4099, 1100), (1 << 19, 9), (5000, 2)])
+def test_columns_from_memory(isa: str, m: int, k: int) -> None:
+    """Pieces of a line are longer than of what lies in a cache, and their ends are no ends of the line."""
+    rng = np.random.default_rng(m)
+    A, B = numbers(rng, (m, k), "float32"), numbers(rng, (1, k), "float32")
+    expected = cute_py.gemm(A, B, kernel=f"cpu_small_{isa}_f32")
+    np.testing.assert_array_equal(cute_py.gemm(np.asfortranarray(A), B, kernel=f"cpu_loops_{isa}_f32"), expected)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("k", [63, 64, 65, 127, 383, 384, 385, 1000, 6144, 6145, 40_007])
 def test_sums_of_neighbours(k: int, dtype: str, threads) -> None:

@@ -48,6 +48,11 @@ constexpr std::int64_t kBytesFar = 16 << 20;
 constexpr std::int64_t kFewStepsFar = 128;          // rows that are so short are one place
 constexpr std::int64_t kBytesOfLineFar = 16 << 10;  // in a second-level cache, and read from so much side by side
 
+// Rows from memory that are multiples of so many bytes apart share the places of one set of a nearest cache. More of
+// them would push each other out before their lines are used up.
+constexpr std::int64_t kBytesOfSets = 4096;
+constexpr int kPlacesOfSet = 8;
+
 // Multiply-adds that a thread is worth starting for, and that take a moment which nobody notices.
 constexpr std::int64_t kWorkPerThread = 1 << 18;
 
@@ -77,9 +82,10 @@ class Loops {
   static_assert(kMostOfLine >= kLine);
 
  public:
-  Loops(LineKernel<Scalar> const& kernel, Geometry const& g, LoopPlan const& plan, Arguments const& x,
-        Execution const& execution)
+  Loops(LineKernel<Scalar> const& kernel, LineKernel<Scalar> const& narrow, Geometry const& g, LoopPlan const& plan,
+        Arguments const& x, Execution const& execution)
       : kernel_(kernel),
+        narrow_(narrow),
         g_(g),
         plan_(plan),
         far_(plan.elements * std::max<std::int64_t>(plan.k, 1) * std::int64_t{sizeof(Scalar)} > kBytesFar),
@@ -395,17 +401,20 @@ class Loops {
       LineFactor<Scalar> const shared{y.at(rows_y[0] + at_y), false, g_.k[0].stride[y.role]};
       Scalar const* starts_x[kRowsAtOnce];
       Scalar const* starts_y[kRowsAtOnce];
+      bool const share_a_set =
+          far_ && lanes > kPlacesOfSet && (rows_x[1] - rows_x[0]) * std::int64_t{sizeof(Scalar)} % kBytesOfSets == 0;
+      auto const& kernel = share_a_set && kernel_.lanes > kPlacesOfSet ? narrow_ : kernel_;
       for (std::int64_t first = 0; first < lanes;) {
         int vectors = 1;
-        while (vectors < vectors_ && vectors * kernel_.lanes < lanes - first) vectors *= 2;
-        int const together = vectors * kernel_.lanes;
+        while (vectors < vectors_ && vectors * kernel.lanes < lanes - first) vectors *= 2;
+        int const together = vectors * kernel.lanes;
         for (int i = 0; i < together; ++i) {
           auto const lane = std::min(first + i, lanes - 1);
           starts_x[i] = x.at(rows_x[lane] + at_x);
           starts_y[i] = y.at(rows_y[lane] + at_y);
         }
-        kernel_.multiply_rows(steps, starts_x, y_varies ? starts_y : nullptr, shared, acc + first, is_first, vectors,
-                              far_);
+        kernel.multiply_rows(steps, starts_x, y_varies ? starts_y : nullptr, shared, acc + first, is_first, vectors,
+                             far_);
         first += together;
       }
       return true;
@@ -464,6 +473,7 @@ class Loops {
   }
 
   LineKernel<Scalar> const& kernel_;
+  LineKernel<Scalar> const& narrow_;  // with half the lanes, where there is such
   Geometry const& g_;
   LoopPlan const& plan_;
   bool const far_;           // does what is read come from memory?
@@ -481,8 +491,8 @@ class LoopLaunch final : public Launch {
   using Scalar = typename Arithmetic<compute>::Scalar;
 
  public:
-  LoopLaunch(LineKernel<Scalar> const& kernel, Geometry const& geometry)
-      : kernel_(kernel), geometry_(geometry), plan_(make_plan(geometry)) {}
+  LoopLaunch(LineKernel<Scalar> const& kernel, LineKernel<Scalar> const& narrow, Geometry const& geometry)
+      : kernel_(kernel), narrow_(narrow), geometry_(geometry), plan_(make_plan(geometry)) {}
 
   int run(Arguments const& arguments, Execution const& execution) const override {
     if (geometry_.is_empty()) return 0;
@@ -492,19 +502,22 @@ class LoopLaunch final : public Launch {
         return 0;
       }
     }
-    Loops<compute>(kernel_, geometry_, plan_, arguments, execution).run();
+    Loops<compute>(kernel_, narrow_, geometry_, plan_, arguments, execution).run();
     return 0;
   }
 
  private:
   LineKernel<Scalar> const kernel_;
+  LineKernel<Scalar> const narrow_;
   Geometry const geometry_;
   LoopPlan const plan_;
 };
 
 template <Compute compute, Isa isa>
 std::unique_ptr<Launch> prepare(char const*, Geometry const& geometry, Cut const&) {
-  return std::make_unique<LoopLaunch<compute>>(line_kernel<typename Arithmetic<compute>::Scalar, isa>(), geometry);
+  using Scalar = typename Arithmetic<compute>::Scalar;
+  constexpr Isa narrow = isa == Isa::avx512 ? Isa::avx2 : isa;
+  return std::make_unique<LoopLaunch<compute>>(line_kernel<Scalar, isa>(), line_kernel<Scalar, narrow>(), geometry);
 }
 
 template <Isa isa, Compute compute>
