@@ -46,7 +46,7 @@ constexpr std::int64_t kSumsOfBlocks = 1 << 20;
 // What is larger comes from memory, which delivers the more the fewer places it is read at.
 constexpr std::int64_t kBytesFar = 16 << 20;
 constexpr std::int64_t kFewStepsFar = 128;          // rows that are so short are one place
-constexpr std::int64_t kBytesOfLineFar = 16 << 10;  // in a second-level cache, and read from so much side by side
+constexpr std::int64_t kBytesOfLineFar = 16 << 10;  // of each column, before the next columns
 
 // Rows from memory that are multiples of so many bytes apart share the places of one set of a nearest cache. More of
 // them would push each other out before their lines are used up.
