@@ -339,14 +339,16 @@ def test_rows_from_memory_that_share_a_set_of_a_cache(isa: str, m: int, k: int) 
     np.testing.assert_array_equal(cute_py.gemm(A, B, kernel=f"cpu_small_{isa}_f32"), expected)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("isa", isas())
-@pytest.mark.parametrize(("m", "k"), [(4099, 1100), (1 << 19, 9), (5000, 2)])
-def test_columns_from_memory(isa: str, m: int, k: int) -> None:
-    """Pieces of a line are longer than of what lies in a cache, and their ends are no ends of the line."""
+@pytest.mark.parametrize(("m", "k"), [(4099, 1100), (1 << 19, 9), ((1 << 22) + 5, 2)])
+def test_columns_from_memory(isa: str, m: int, k: int, dtype: str) -> None:
+    """They are read in longer pieces than what lies in a cache; where these end does not show."""
     rng = np.random.default_rng(m)
-    A, B = numbers(rng, (m, k), "float32"), numbers(rng, (1, k), "float32")
-    expected = cute_py.gemm(A, B, kernel=f"cpu_small_{isa}_f32")
-    np.testing.assert_array_equal(cute_py.gemm(np.asfortranarray(A), B, kernel=f"cpu_loops_{isa}_f32"), expected)
+    A, B = numbers(rng, (m, k), dtype), numbers(rng, (1, k), dtype)
+    end = {"float32": "f32", "float64": "f64"}[dtype]
+    expected = cute_py.gemm(A, B, kernel=f"cpu_small_{isa}_{end}")
+    np.testing.assert_array_equal(cute_py.gemm(np.asfortranarray(A), B, kernel=f"cpu_loops_{isa}_{end}"), expected)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
