@@ -27,6 +27,7 @@ BYTES = {"float16": 2, "bfloat16": 2, "float32": 4, "tfloat32": 4, "float64": 8,
 TILED = ("sgemm_sm80", "gemm_sm80", "gemm_sm90")
 LAUNCH_US = 2.4  # as in model.hpp
 AGAINST_THE_GRAIN = 0.05
+SECTOR_BYTES = 32
 CACHE_BYTES_PER_CYCLE = 31.2
 
 
@@ -90,7 +91,7 @@ class Run(NamedTuple):
     in_cluster: bool  # are the parts of a cluster?
     bytes: int  # of an element
     access: tuple[int, int]  # bytes of an access to A and to B
-    against: int  # operands that threads read across their unit stride
+    waste: tuple[float, float]  # bytes moved for one of A and of B: more than 1 where threads read across the unit stride
     multiprocessors: int
     memory_bytes_per_us: float
     clock: float
@@ -119,7 +120,7 @@ def run_of(record: dict[str, Any]) -> Run:
         record["kernel"].startswith("gemm_sm90"),
         size,
         (access[0], access[1]),
-        sum(x != y for x, y in zip(majors, made_for, strict=True)),
+        tuple(1.0 if x == y else SECTOR_BYTES / size for x, y in zip(majors, made_for, strict=True)),
         record["multiprocessors"],
         record["memory_gb_per_s"] * 1e3 * 0.85,
         record["clock_mhz"] / 1980,
@@ -144,10 +145,10 @@ def estimate(run: Run, tflops: float, alone: float, us_per_wave: float, accesses
     if rest > 0:
         share = math.ceil(rest / run.multiprocessors)
         us += share * math_us / (alone + (1 - alone) * (share - 1) / max(1, run.resident - 1)) + us_per_wave
-    us *= 1 + AGAINST_THE_GRAIN * run.against
+    us *= 1 + AGAINST_THE_GRAIN * sum(x > 1 for x in run.waste)
     memory = (m * k + n * k + m * n) * run.bytes / run.memory_bytes_per_us
     busy = min(1, count / run.multiprocessors)
-    again = (m * math.ceil(n / tile_n) + n * math.ceil(m / tile_m)) * run.bytes * k
+    again = (m * math.ceil(n / tile_n) * run.waste[0] + n * math.ceil(m / tile_m) * run.waste[1]) * run.bytes * k
     us = max(us, memory, again / (CACHE_BYTES_PER_CYCLE * run.multiprocessors * 1980 * run.clock * busy)) + LAUNCH_US
     return us + (us_to_add(run) if run.parts > 1 else 0)
 

@@ -175,25 +175,25 @@ CUTE_DEVICE void store_plain(EpilogueOf<T> const& product, Accumulators const& a
   __syncthreads();  // no thread needs the shared memory any more
 
   for (int i = threadIdx.x; i < (e.along_n ? rows : columns); i += Threads) {
-    tile.lines[i] = of_lines(first_line + i).in[kEpilogueD];
+    tile.lines[i] = of_lines.offset(first_line + i, kEpilogueD);
   }
 
   // Neighbours along a line for each thread, and the threads that share a line: a power of two.
-  static_assert(Sums::kLines <= Threads);
+  static_assert(Sums::kLines <= Threads && (Threads & (Threads - 1)) == 0);
   int const length = e.along_n ? Sums::kColumns : TileM;
-  int threads_along = Threads;
-  while (threads_along / 2 * e.run >= length) threads_along /= 2;
-  int const x = int(threadIdx.x) % threads_along * e.run;
-  int const thread_line = int(threadIdx.x) / threads_along;
-  int const step = Threads / threads_along;
+  int log2_step = 0;  // of the threads that go side by side to different lines
+  while ((Threads >> (log2_step + 1)) * e.run >= length) ++log2_step;
+  int const x = (int(threadIdx.x) & ((Threads >> log2_step) - 1)) * e.run;
+  int const thread_line = int(threadIdx.x) >> (cute::log_2(static_cast<unsigned>(Threads)) - log2_step);
 
   tile.for_each_chunk(acc, coord, first_m, first_n, [&](int chunk) {
     int const of_chunk = cute::min(columns - chunk, int(Sums::kColumns));
     if (x >= (e.along_n ? of_chunk : rows)) return;
-    int const end = e.along_n ? rows : of_chunk;
+    int const of_thread = ((e.along_n ? rows : of_chunk) - thread_line + (1 << log2_step) - 1) >> log2_step;  // lines
     std::int64_t const* const lines = tile.lines + (e.along_n ? 0 : chunk);
-    std::int64_t const offset = along((e.along_n ? first_n + chunk : first_m) + x).in[kEpilogueD];
+    std::int64_t const offset = along.offset((e.along_n ? first_n + chunk : first_m) + x, kEpilogueD);
     int const line_stride = e.along_n ? tile.row_stride : tile.column_stride;
+    auto const line_of = [&](int i) { return thread_line + (i << log2_step); };
     numeric::with_type<numeric::kWritableFrom<T>>(e.type[kEpilogueD], [&](auto const& sample) {
       using D = std::decay_t<decltype(sample)>;
       constexpr int most = cute::max(1, int(16 / sizeof(D)));
@@ -202,13 +202,13 @@ CUTE_DEVICE void store_plain(EpilogueOf<T> const& product, Accumulators const& a
 #ifdef __CUDACC__
 #pragma unroll 4
 #endif
-        for (int line = thread_line; line < end; line += step) {
-          update<1>(e, tile.sums + line * line_stride + x, d + lines[line]);
+        for (int i = 0; i < of_thread; ++i) {
+          update<1>(e, tile.sums + line_of(i) * line_stride + x, d + lines[line_of(i)]);
         }
       } else if constexpr (most > 1) {
         CUTE_NO_UNROLL
-        for (int line = thread_line; line < end; line += step) {
-          update<most>(e, tile.sums + line * line_stride + x, d + lines[line]);
+        for (int i = 0; i < of_thread; ++i) {
+          update<most>(e, tile.sums + line_of(i) * line_stride + x, d + lines[line_of(i)]);
         }
       }
     });
@@ -234,9 +234,9 @@ CUTE_DEVICE void store_rows(EpilogueOf<T> const& product, Accumulators const& ac
 
   for (int i = threadIdx.x; i < TileM + TileN; i += Threads) {
     if (i < TileM) {
-      rows[i] = i < left_m ? e.m(first_m + i).in[kEpilogueD] : 0;
+      rows[i] = i < left_m ? e.m.offset(first_m + i, kEpilogueD) : 0;
     } else {
-      columns[i - TileM] = i - TileM < left_n ? e.n(first_n + i - TileM).in[kEpilogueD] : 0;
+      columns[i - TileM] = i - TileM < left_n ? e.n.offset(first_n + i - TileM, kEpilogueD) : 0;
     }
   }
 

@@ -25,22 +25,22 @@ struct GatheredTiles {
   int mn;
   int k;
 
-  // Finds where the rows are and two chunks of steps, the first of which has those of tile first_tile. Barriers make
-  // that visible.
+  // Finds where row i of the tile is. Barriers make that visible, and what the next two find.
+  CUTE_DEVICE void find_row(T const* data, int i) const {
+    table.rows[Table::place(i)] = reinterpret_cast<char const*>(data + stride.mn.offset(row_read_as(i), 0));
+  }
+
+  // Finds two chunks of steps, the first of which has those of tile first_tile.
   template <int threads>
-  CUTE_DEVICE void begin(T const* data, int first_tile) const {
-    for (int i = threadIdx.x; i < Table::tile_mn; i += threads)
-      table.rows[Table::place(i)] = reinterpret_cast<char const*>(data + stride.mn(row_read_as(i)).in[0]);
-    int const chunk = first_tile * Table::tile_k / Table::chunk * Table::chunk;
-    find_steps<threads>(chunk);
-    find_steps<threads>(chunk + Table::chunk);
+  CUTE_DEVICE void begin(int first_tile) const {
+    find_steps<threads>(first_tile * Table::tile_k / Table::chunk * Table::chunk, 2 * Table::chunk);
   }
 
   // Before the first tile of a chunk is loaded in the main loop: all threads have read the chunk before it, and its
   // place is filled with the one after.
   template <int threads>
   CUTE_DEVICE void advance(int k_tile) const {
-    find_steps<threads>(k_tile * Table::tile_k + Table::chunk);
+    find_steps<threads>(k_tile * Table::tile_k + Table::chunk, Table::chunk);
   }
 
   // Of a tile, how far this thread's first step is from its row, and how many steps exist from there on.
@@ -56,14 +56,23 @@ struct GatheredTiles {
     if (row < extent_mn) return row;
     if (first_mn > 0) return row - Table::tile_mn;
     if (extent_mn < Table::along_mn) return 0;
-    return row & static_cast<int>(cute::bit_floor(static_cast<unsigned>(extent_mn)) - 1);
+    return row & (power_of_two_up_to(extent_mn) - 1);
+  }
+
+  // The greatest that is no more than x > 0.
+  CUTE_DEVICE static int power_of_two_up_to(int x) {
+#ifdef __CUDA_ARCH__
+    return 1 << (31 - __clz(x));
+#else
+    return 1 << (31 - __builtin_clz(static_cast<unsigned>(x)));
+#endif
   }
 
   template <int threads>
-  CUTE_DEVICE void find_steps(int first) const {
-    int const end = cute::min(first + Table::chunk, extent_k);
+  CUTE_DEVICE void find_steps(int first, int count) const {
+    int const end = cute::min(first + count, extent_k);
     for (int step = first + threadIdx.x * Table::step; step < end; step += threads * Table::step) {
-      table.steps[step % (2 * Table::chunk) / Table::step] = stride.k(step).in[0] * std::int64_t{sizeof(T)};
+      table.steps[step % (2 * Table::chunk) / Table::step] = stride.k.offset(step, 0) * std::int64_t{sizeof(T)};
     }
   }
 };
@@ -210,8 +219,18 @@ struct GatheredOperands {
   static constexpr int threads = Config::threads;
 
   CUTE_DEVICE void begin(typename Config::TA const* data_a, typename Config::TB const* data_b, int first_tile) const {
-    a.template begin<threads>(data_a, first_tile);
-    b.template begin<threads>(data_b, first_tile);
+    // Rows of A and of B by different threads, side by side.
+    constexpr int rows_a = CopiesA::Tables::tile_mn;
+    constexpr int rows_b = CopiesB::Tables::tile_mn;
+    for (int i = threadIdx.x; i < rows_a + rows_b; i += threads) {
+      if (i < rows_a) {
+        a.find_row(data_a, i);
+      } else {
+        b.find_row(data_b, i - rows_a);
+      }
+    }
+    a.template begin<threads>(first_tile);
+    b.template begin<threads>(first_tile);
   }
   CUTE_DEVICE void read_rows() {
     a.read_rows(coords_a(cute::Int<0>{}));

@@ -21,6 +21,7 @@ enum class Form {
   predicated,  // any extents and strides; one mode in each group
   nested,      // any extents, strides and modes
   vectors,     // the same, but along an operand's major the elements of each vector lie side by side, aligned to it
+  elements,    // as nested, one element at a time, those of neighbouring threads along an operand's major
   gett,        // any extents and strides; two modes in M, as a nested CuTe shape, and one in N and in K
 };
 
@@ -93,8 +94,9 @@ struct LanesInPairs {
 };
 
 // Scalar multiply-adds by warps of such threads. The permutation gives a thread neighbouring rows and columns, as many
-// as fill 16 bytes, so that it reads shared memory in vectors: a warp 8 different ones of A and 4 of B.
-template <class T, int warps_m, int warps_n, class Lanes = LanesInPairs>
+// as fill 16 bytes, so that it reads shared memory in vectors: a warp 8 different ones of A and 4 of B. Of every
+// `slices` steps of K such warps take one each.
+template <class T, int warps_m, int warps_n, class Lanes = LanesInPairs, int slices = 1>
 struct SimtMma {
   static constexpr int together = 16 / static_cast<int>(sizeof(T));
   using Warps = cute::Layout<cute::Shape<cute::Int<warps_m>, cute::Int<warps_n>>,
@@ -104,11 +106,11 @@ struct SimtMma {
   template <int threads>
   using Rows =
       cute::Layout<cute::Shape<cute::Int<threads>, cute::Int<together>>, cute::Stride<cute::Int<together>, cute::_1>>;
-  using type =
-      decltype(cute::make_tiled_mma(cute::UniversalFMA<T, T, T>{},
-                                    cute::make_layout(Threads<typename Lanes::M, 0>{}, Threads<typename Lanes::N, 1>{},
-                                                      cute::Layout<cute::_1, cute::_0>{}),
-                                    cute::Tile<Rows<8 * warps_m>, Rows<4 * warps_n>, cute::_1>{}));
+  using Slices = cute::Layout<cute::Int<slices>, cute::Int<slices == 1 ? 0 : 32 * warps_m * warps_n>>;
+  using type = decltype(cute::make_tiled_mma(
+      cute::UniversalFMA<T, T, T>{},
+      cute::make_layout(Threads<typename Lanes::M, 0>{}, Threads<typename Lanes::N, 1>{}, Slices{}),
+      cute::Tile<Rows<8 * warps_m>, Rows<4 * warps_n>, cute::Int<slices>>{}));
 };
 
 // Strides of an operand in global memory. A kernel for whole tiles knows which one is 1; a predicated one takes any, so
@@ -135,6 +137,9 @@ struct GmemStride<major, Form::nested> {
 template <Major major>
 struct GmemStride<major, Form::vectors> : GmemStride<major, Form::nested> {};
 
+template <Major major>
+struct GmemStride<major, Form::elements> : GmemStride<major, Form::nested> {};
+
 // Of A and C of the tutorial's GETT: the strides of M's two modes, and one more. B has the usual two.
 using GettStride = cute::Stride<cute::Stride<std::int64_t, std::int64_t>, std::int64_t>;
 
@@ -148,7 +153,7 @@ struct OperandTypes {
   using TE = numeric::EpilogueType<T>;  // what the epilogue computes in
 
   static constexpr bool predicated = form != Form::whole;
-  static constexpr bool nested = form == Form::nested || form == Form::vectors;
+  static constexpr bool nested = form == Form::nested || form == Form::vectors || form == Form::elements;
   static constexpr bool converting = nested && converts;
 
   using PointerA = cute::conditional_t<converting, ConvertingPointer<T>, T const*>;

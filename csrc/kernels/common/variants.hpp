@@ -83,6 +83,9 @@ struct NamedPredicated : Named {
 struct NamedNested : Named {
   static constexpr char const* before = "nested";
 };
+struct NamedNestedByTile : NamedNested {
+  static constexpr bool by_tile = true;
+};
 
 // Variants of one Config: for each type and each layout one, in the builds of `sets_`.
 template <template <class, Major, Major, Form> class Config_, Form form_, class Naming_, BuildSet sets_, class Types_,

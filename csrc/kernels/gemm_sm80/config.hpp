@@ -89,11 +89,15 @@ struct TensorTile32x64 : TensorTile64x64 {
   using M = cute::_32;
   static constexpr int ctas = 4;
 };
+struct TensorTile32x32 : TensorTile32x64 {
+  using N = cute::_32;
+};
+struct TensorTileDouble32x32 : TensorTile32x32 {
+  static constexpr int bytes_k = 256;
+  static constexpr int stages = 3;
+};
 struct TensorTileComplex64x64 : TensorTile64x64 {
   static constexpr int ctas = 2;
-};
-struct TensorTileComplex32x32 : TensorTile32x64 {
-  using N = cute::_32;
 };
 
 constexpr int log2_of(int x) { return x <= 1 ? 0 : 1 + log2_of(x / 2); }
@@ -158,7 +162,7 @@ struct TensorOpSmem<numeric::complex128, Major::mn, TileK> {
 };
 
 // Warps that share a tile of C; stages of shared memory filled by cp.async, in vectors of 16 bytes or, Form::nested, in
-// the widest accesses that the operands' strides allow.
+// the widest accesses that the operands' strides allow, or, Form::elements, one element of 8 bytes after the other.
 template <class T, Major major_a, Major major_b, Form form, class Tile, class Op = TensorOp<T>>
 struct GemmSm80 {
   using TA = T;
@@ -199,14 +203,18 @@ struct GemmSm80 {
   static constexpr int threads = decltype(cute::size(TiledMma{}))::value;
   static constexpr int stages = Tile::stages;
 
-  // Each thread moves 16 bytes along the operand's unit stride.
-  using VectorAtom = cute::Copy_Atom<cute::SM80_CP_ASYNC_CACHEGLOBAL_ZFILL<cute::uint128_t>, T>;
-  static constexpr int vector = 16 / static_cast<int>(sizeof(T));
+  // Each thread moves 16 bytes along the operand's unit stride, or an element.
+  static constexpr int vector = form == Form::elements ? 1 : 16 / static_cast<int>(sizeof(T));
+  using VectorAtom = cute::Copy_Atom<
+      cute::conditional_t<vector * sizeof(T) == 16, cute::SM80_CP_ASYNC_CACHEGLOBAL_ZFILL<cute::uint128_t>,
+                          cute::SM80_CP_ASYNC_CACHEALWAYS_ZFILL<cute::uint64_t>>,
+      T>;
   template <Major major, class BLK_MN>
   static constexpr auto gmem_copy() {
     constexpr int lines = major == Major::k ? BLK_MN::value : tile_k;  // of the tile, each along its unit stride
     constexpr int length = major == Major::k ? tile_k : BLK_MN::value;
-    constexpr int along = cute::max(8, threads / lines);  // threads that share a line: at least 128 bytes of it
+    constexpr int of_128_bytes = 128 / (vector * static_cast<int>(sizeof(T)));
+    constexpr int along = cute::max(of_128_bytes, threads / lines);  // threads that share a line
     static_assert(length % (along * vector) == 0 && lines % (threads / along) == 0);
     if constexpr (major == Major::k) {
       return cute::make_tiled_copy(VectorAtom{},
@@ -231,12 +239,14 @@ struct GemmSm80 {
   using ReadA = typename SmemA::Read;
   using ReadB = typename SmemB::Read;
 
-  static constexpr bool in_vectors = form == Form::vectors;
-  static constexpr int vector_bytes_a = in_vectors && vector > 1 ? 16 : 0;  // that have to lie side by side
+  static constexpr bool in_vectors = form != Form::nested;
+  static constexpr int vector_bytes_a = form == Form::vectors && vector > 1 ? 16 : 0;  // that have to lie side by side
   static constexpr int vector_bytes_b = vector_bytes_a;
+  // Steps whose offsets are found together: of a small tile fewer, for the room that they take.
+  static constexpr int chunk = cute::max(BlkM::value * BlkN::value <= 32 * 32 ? 128 : 256, 4 * tile_k);
   template <Major major, class BLK_MN>
-  using Offsets =
-      OffsetTable<BLK_MN::value, tile_k, major == Major::mn ? vector : 1, in_vectors && major == Major::k ? vector : 1>;
+  using Offsets = OffsetTable<BLK_MN::value, tile_k, major == Major::mn ? vector : 1,
+                              in_vectors && major == Major::k ? vector : 1, chunk>;
   using OffsetsA = Offsets<major_a, BlkM>;
   using OffsetsB = Offsets<major_b, BlkN>;
   struct SharedStorage {
@@ -267,6 +277,10 @@ template <class T, Major major_a, Major major_b, Form form>
 using GemmSm90Double64x64 = GemmSm80<T, major_a, major_b, form, TensorTile64x64, TensorOpSm90Double>;
 template <class T, Major major_a, Major major_b, Form form>
 using GemmSm90Double32x64 = GemmSm80<T, major_a, major_b, form, TensorTile32x64, TensorOpSm90Double>;
+template <class T, Major major_a, Major major_b, Form form>
+using GemmSm90Double32x32 =
+    GemmSm80<T, major_a, major_b, form,
+             cute::conditional_t<form == Form::elements, TensorTile32x32, TensorTileDouble32x32>, TensorOpSm90Double>;
 
 // Complex doubles, and on SM90.
 template <class T, Major major_a, Major major_b, Form form>
@@ -274,6 +288,6 @@ using GemmSm80Complex64x64 = GemmSm80<T, major_a, major_b, form, TensorTileCompl
 template <class T, Major major_a, Major major_b, Form form>
 using GemmSm90Complex64x64 = GemmSm80<T, major_a, major_b, form, TensorTileComplex64x64, TensorOpSm90Complex>;
 template <class T, Major major_a, Major major_b, Form form>
-using GemmSm90Complex32x32 = GemmSm80<T, major_a, major_b, form, TensorTileComplex32x32, TensorOpSm90Complex>;
+using GemmSm90Complex32x32 = GemmSm80<T, major_a, major_b, form, TensorTile32x32, TensorOpSm90Complex>;
 
 }  // namespace cute_py::kernels

@@ -11,6 +11,7 @@ struct SquareTile {
   using N = TileN<T>;
   using Lanes = cute::conditional_t<sizeof(T) <= 4, LanesInColumns, LanesInPairs>;
   using TiledMma = typename SimtMma<T, M::value / 64, N::value / 32, Lanes>::type;
+  static constexpr int slices = 1;
   static constexpr int ctas = 2;
 };
 
@@ -29,26 +30,47 @@ struct SmallTile {
   using M = cute::_64;
   using N = cute::conditional_t<sizeof(T) <= 4, cute::_64, cute::_32>;
   using TiledMma = typename SimtMma<T, 2, 2>::type;
+  static constexpr int slices = 1;
   static constexpr int ctas = 4;
 };
 
-// A tile for so few results that larger ones would leave multiprocessors without work: 4x4 for each thread.
+// A tile for so few results that larger ones would leave multiprocessors without work. Each of four warps has all of
+// it, 4x8 results for each thread, and takes every fourth step of K.
 template <class T>
 struct TinyTile {
   using M = cute::_32;
   using N = cute::_32;
-  using TiledMma = typename SimtMma<T, 1, 2>::type;
-  static constexpr int ctas = 8;
+  static constexpr int slices = 4;
+  using TiledMma = typename SimtMma<T, 1, 1, LanesInPairs, slices>::type;
+  static constexpr int ctas = 4;
 };
 
+// Where steps of K are in slices, whose results a thread writes: (thread,value) -> element of the tile of C. The
+// threads of a slice write the share of their results that add_slices gives them.
+template <class TiledMma, class BlkM, class BlkN, int slices>
+struct OwnersOfSlices {
+  static constexpr auto owners() {
+    using namespace cute;
+    constexpr auto threads = right_inverse(select<0, 1, 2>(TiledMma{}.get_thr_layout_vmnk()));  // of a slice
+    constexpr auto tv = TiledMma{}.thrfrg_C(make_layout(Shape<BlkM, BlkN>{})).compose(threads, _);
+    constexpr auto values = logical_divide(get<1>(tv), Int<decltype(size<1>(tv))::value / slices>{});  // (share,slice)
+    return make_layout(make_layout(get<0>(tv), get<1>(values)), get<0>(values));
+  }
+  using OwnersC = decltype(owners());
+};
+template <class TiledMma, class BlkM, class BlkN>
+struct OwnersOfSlices<TiledMma, BlkM, BlkN, 1> {};
+
 // Tiles of 16 steps of K of floats, three shared-memory stages filled by cp.async. An mn-major operand moves in vectors
-// of up to 16 bytes, or, Form::nested, in the widest accesses that its strides allow. A k-major operand moves element
-// by element, because cp.async cannot transpose a vector. cp.async cannot convert either: A and B have the type T.
+// of up to 16 bytes, or, Form::elements, element by element, as a k-major operand does, because cp.async cannot
+// transpose a vector. cp.async cannot convert either: A and B have the type T.
 template <class T, Major major_a, Major major_b, Form form, class Tile = SquareTile<T>>
-struct SgemmSm80 : OperandTypes<T, major_a, major_b, form, false> {
+struct SgemmSm80 : OperandTypes<T, major_a, major_b, form, false>,
+                   OwnersOfSlices<typename Tile::TiledMma, typename Tile::M, typename Tile::N, Tile::slices> {
   using TileK = cute::conditional_t<sizeof(T) <= 4, cute::_16, cute::_8>;
   using CtaTiler = cute::Shape<typename Tile::M, typename Tile::N, TileK>;  // (BLK_M,BLK_N,BLK_K)
 
+  static_assert(form == Form::whole || form == Form::vectors || form == Form::elements);
   static constexpr Major along_a = major_a;  // of the accesses to A
   static constexpr Major along_b = major_b;
   using Operands = OperandTypes<T, major_a, major_b, form, false>;
@@ -60,6 +82,7 @@ struct SgemmSm80 : OperandTypes<T, major_a, major_b, form, false> {
   using TiledMma = typename Tile::TiledMma;
   static constexpr int threads = decltype(cute::size(TiledMma{}))::value;
   static constexpr int stages = 3;
+  static constexpr int slices = Tile::slices;
   static constexpr bool fuses = true;
 
   using ElementAtom = cute::Copy_Atom<cute::SM80_CP_ASYNC_CACHEALWAYS<T>, T>;
@@ -67,7 +90,8 @@ struct SgemmSm80 : OperandTypes<T, major_a, major_b, form, false> {
 
   // Elements of a thread along mn: 16 bytes, or as many as leave something to do for all threads.
   template <class BLK_MN>
-  static constexpr int vector = cute::min(16 / static_cast<int>(sizeof(T)), BLK_MN::value* TileK::value / threads);
+  static constexpr int vector =
+      form == Form::elements ? 1 : cute::min(16 / static_cast<int>(sizeof(T)), BLK_MN::value* TileK::value / threads);
 
   template <Major major, class BLK_MN>
   static constexpr auto gmem_copy() {
@@ -78,7 +102,7 @@ struct SgemmSm80 : OperandTypes<T, major_a, major_b, form, false> {
           cute::Layout<cute::Shape<cute::_1, cute::_1>>{});
     } else {
       constexpr int width = vector<BLK_MN>;
-      constexpr int along = cute::min(BLK_MN::value / width, threads / 8);
+      constexpr int along = cute::min(BLK_MN::value / width, form == Form::elements ? 32 : threads / 8);
       static_assert(BLK_MN::value % (along * width) == 0 && TileK::value % (threads / along) == 0);
       using Atom = cute::conditional_t<
           form == Form::whole, VectorAtom,
@@ -97,10 +121,10 @@ struct SgemmSm80 : OperandTypes<T, major_a, major_b, form, false> {
   using SmemLayoutA = StagedSmemLayout<major_a, typename Tile::M>;  // (m,k,pipe) -> element
   using SmemLayoutB = StagedSmemLayout<major_b, typename Tile::N>;  // (n,k,pipe) -> element
 
-  static constexpr bool in_vectors = form == Form::vectors;
+  static constexpr bool in_vectors = form != Form::whole;
   template <Major major, class BLK_MN>
   static constexpr int vector_bytes =
-      in_vectors && major == Major::mn ? vector<BLK_MN> * static_cast<int>(sizeof(T)) : 0;
+      form == Form::vectors && major == Major::mn ? vector<BLK_MN> * static_cast<int>(sizeof(T)) : 0;
   static constexpr int vector_bytes_a = vector_bytes<major_a, typename Tile::M>;  // that have to lie side by side
   static constexpr int vector_bytes_b = vector_bytes<major_b, typename Tile::N>;
   template <Major major, class BLK_MN>
@@ -115,6 +139,9 @@ struct SgemmSm80 : OperandTypes<T, major_a, major_b, form, false> {
     OffsetsA offsets_a;
     OffsetsB offsets_b;
   };
+
+  static_assert(slices == 1 || form != Form::whole);
+  static_assert(slices == 1 || sizeof(SharedStorage) >= slices * sizeof(T) * Tile::M::value * Tile::N::value);
 
   static constexpr int ctas_per_multiprocessor = Tile::ctas;
   static constexpr int alignment_bytes = form == Form::whole ? sizeof(cute::uint128_t) : sizeof(T);

@@ -5,7 +5,8 @@
 //            threads own neighbouring elements, so that they read shared memory in 16-byte vectors
 // Requires:  any M, N, K >= 0. Not nested: extents are multiples of the tile, unit strides as in the Config, 16-byte
 //            aligned pointers and leading dimensions
-// Numerics:  fp32 fused multiply-add, k ascending, one accumulator per element of C; bitwise repeatable
+// Numerics:  fp32 fused multiply-add, k ascending, one accumulator per element of C; or, with Config::slices, that many:
+//            slice s sums the steps k = s modulo slices, and the slices are added in their order; bitwise repeatable
 // Smem:      Config::stages tiles of A and of B, dynamic
 // Threads:   Config::threads, all of them copy, all of them compute
 #pragma once
@@ -16,6 +17,7 @@
 #include "kernels/common/gather.cuh"
 #include "kernels/common/namespace.hpp"
 #include "kernels/common/parts.cuh"
+#include "kernels/common/slices.cuh"
 
 namespace cute_py::kernels::cutlass_scheduled {
 
@@ -193,24 +195,27 @@ void sgemm_sm80(ProblemShape shape_MNK,
 
   cp_async_wait<0>();  // this thread's part of the tiles beyond the last, which is zeros, has arrived, too
 
+  // Where the steps of K are in slices, their sums are added, each thread's for a share of its results
+  auto [sums, coords] = add_slices<Config::slices, Config::threads>(tCrC, tCcC, shared_memory);
+
   // Where K is in parts, the last of their CTAs goes on with the sums of all
-  if (!add_parts<Config::threads>(parts, batch.first + part.l, part.number, size(tCrC), tCrC, shared_memory)) {
+  if (!add_parts<Config::threads>(parts, batch.first + part.l, part.number, size(sums), sums, shared_memory)) {
     return;
   }
 
   // Epilogue
   if constexpr (!Config::nested) {
     if (epilogue.in_place) {
-      store_vectors(epilogue.alpha, tCrC, epilogue.beta, tCgC);
+      store_vectors(epilogue.alpha, sums, epilogue.beta, tCgC);
       return;
     }
   } else if (epilogue.in_place && epilogue.run > 1 && !epilogue.along_n) {
     store_rows<size<0>(cta_tiler), size<1>(cta_tiler), Config::threads>(
-        EpilogueOf<typename Config::TE>(epilogue, to.in[2]), tCrC, tCcC, cC(0,0), shape_MN, shared_memory);
+        EpilogueOf<typename Config::TE>(epilogue, to.in[2]), sums, coords, cC(0,0), shape_MN, shared_memory);
     return;
   }
   store_fused<size<0>(cta_tiler), size<1>(cta_tiler), Config::threads, sizeof(shared)>(
-      EpilogueOf<typename Config::TE>(epilogue, batch, part.l), tCrC, tCcC, cC(0,0), shape_MN, shared_memory);
+      EpilogueOf<typename Config::TE>(epilogue, batch, part.l), sums, coords, cC(0,0), shape_MN, shared_memory);
 }
 
 }  // namespace cute_py::kernels::cutlass_scheduled

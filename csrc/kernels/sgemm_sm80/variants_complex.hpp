@@ -8,7 +8,7 @@ struct sgemm_sm80_variants_complex {
   using Family = sgemm_sm80_family;
   using Any = Layouts<NT, TN, NN>;
   using Rows =
-      List<Row<SgemmSm80Small, Form::nested, NamedNested, kHost | kGpu, Types<numeric::complex64>, Layouts<NT, NN>>,
+      List<Row<SgemmSm80Small, Form::elements, NamedNested, kHost | kGpu, Types<numeric::complex64>, Layouts<NT, NN>>,
            Row<SgemmSm80Small, Form::vectors, NamedByTile, kHost | kGpu, Types<numeric::complex64>, Any>,
            Row<SgemmSm80, Form::vectors, NamedByTile, kGpu, Types<numeric::complex64>, Any>>;
 };

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cute/tensor.hpp>
+
+#include "kernels/common/neighbours.hpp"
+
+// Steps of K in slices: threads with the same results, each of which sums every so many steps.
+namespace cute_py::kernels {
+
+// Adds the sums of all slices, in their order. Each thread gets a share of its results: the first of its columns in the
+// first slice, the next in the second. acc and coords are (MMA,MMA_M,MMA_N), and so are the two that are returned. The
+// threads of a slice follow one another.
+//
+// Requires: no thread still needs the shared memory after a barrier; it has room for the sums of all threads.
+template <int slices, int Threads, class Acc, class Coords>
+CUTE_DEVICE auto add_slices(Acc const& acc, Coords const& coords, void* shared)
+{
+  using namespace cute;
+  if constexpr (slices == 1) {
+    return make_tuple(acc, coords);
+  } else {
+    using T = typename Acc::value_type;
+    constexpr int together = 16 / static_cast<int>(sizeof(T));
+    using Vector = Neighbours<T, together>;
+    constexpr int values = decltype(size(acc))::value;
+    constexpr int vectors = values / together;
+    constexpr int vectors_of_share = vectors / slices;
+    constexpr int columns_of_share = decltype(size<2>(acc))::value / slices;
+    static_assert(vectors_of_share * slices * together == values && columns_of_share > 0);
+    constexpr int threads_of_slice = Threads / slices;
+    int const own_slice = static_cast<int>(threadIdx.x) / threads_of_slice;
+    Vector* const sums = static_cast<Vector*>(shared) + static_cast<int>(threadIdx.x) % threads_of_slice;
+    auto const at = [&](int slice, int vector) -> Vector& {
+      return sums[(slice * vectors + vector) * threads_of_slice];
+    };
+
+    __syncthreads();  // all threads have read what was in shared memory
+
+    CUTE_UNROLL
+    for (int v = 0; v < vectors; ++v) {
+      Vector own;
+      CUTE_UNROLL
+      for (int i = 0; i < together; ++i) own.x[i] = acc(v * together + i);
+      at(own_slice, v) = own;
+    }
+
+    __syncthreads();  // the sums of all slices become visible to all threads
+
+    auto const shares = make_tile(_, _, Int<columns_of_share>{});
+    Tensor total = make_fragment_like(logical_divide(acc, shares)(_, _, make_coord(_, 0)));
+    clear(total);
+    CUTE_UNROLL
+    for (int slice = 0; slice < slices; ++slice) {
+      CUTE_UNROLL
+      for (int v = 0; v < vectors_of_share; ++v) {
+        Vector const some = at(slice, own_slice * vectors_of_share + v);
+        CUTE_UNROLL
+        for (int i = 0; i < together; ++i) total(v * together + i) = total(v * together + i) + some.x[i];
+      }
+    }
+    return make_tuple(total, logical_divide(coords, shares)(_, _, make_coord(_, own_slice)));
+  }
+}
+
+}  // namespace cute_py::kernels
