@@ -125,14 +125,14 @@ struct ConvertingPointer {
 // Where the rows of a CTA's tile of an operand begin, and how far the steps of k are from there, of some tiles ahead:
 // in shared memory. Of neighbours that are copied together, `along_mn` rows or `along_k` steps, the first ones lie side
 // by side.
-template <int tile_mn_, int tile_k_, int along_mn_, int along_k, int chunk_ = cute::max(256, 4 * tile_k_)>
+template <int tile_mn_, int tile_k_, int along_mn_, int along_k>
 struct OffsetTable {
   static constexpr int tile_mn = tile_mn_;
   static constexpr int tile_k = tile_k_;
   static constexpr int along_mn = along_mn_;
-  static constexpr int chunk = chunk_;   // steps that are found together
-  static constexpr int step = along_k;   // of which each one of so many is found
-  char const* rows[tile_mn];             // of row i at place(i)
+  static constexpr int chunk = cute::max(256, 4 * tile_k);  // steps that are found together
+  static constexpr int step = along_k;                      // of which each one of so many is found
+  char const* rows[tile_mn];                                // of row i at place(i)
   std::int64_t steps[2 * chunk / step];  // in bytes, of step k at k % (2 * chunk) / step; two chunks in turn
 
   CUTE_HOST_DEVICE static constexpr int place(int row) {

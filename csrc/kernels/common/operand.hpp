@@ -113,6 +113,25 @@ struct SimtMma {
       cute::Tile<Rows<8 * warps_m>, Rows<4 * warps_n>, cute::Int<slices>>{}));
 };
 
+// In how many slices the threads of a TiledMMA sum the steps of K: see add_slices.
+template <class TiledMma>
+inline constexpr int kSlices = decltype(cute::size<3>(typename TiledMma::ThrLayoutVMNK{}))::value;
+
+// Where there are several, whose results a thread writes: (thread,value) -> element of the tile of C.
+template <class TiledMma, class BlkM, class BlkN, int slices = kSlices<TiledMma>>
+struct OwnersOfSlices {
+  static constexpr auto owners() {
+    using namespace cute;
+    constexpr auto threads = right_inverse(select<0, 1, 2>(typename TiledMma::ThrLayoutVMNK{}));  // of a slice
+    constexpr auto tv = TiledMma{}.thrfrg_C(make_layout(Shape<BlkM, BlkN>{})).compose(threads, _);
+    constexpr auto values = logical_divide(get<1>(tv), Int<decltype(size<1>(tv))::value / slices>{});  // (share,slice)
+    return make_layout(make_layout(get<0>(tv), get<1>(values)), get<0>(values));
+  }
+  using OwnersC = decltype(owners());
+};
+template <class TiledMma, class BlkM, class BlkN>
+struct OwnersOfSlices<TiledMma, BlkM, BlkN, 1> {};
+
 // Strides of an operand in global memory. A kernel for whole tiles knows which one is 1; a predicated one takes any, so
 // both are run-time values. Strides are 64-bit: an operand may span more than 2^31 elements.
 template <Major major, Form form>

@@ -3,21 +3,23 @@
 #include <cute/tensor.hpp>
 
 #include "kernels/common/neighbours.hpp"
+#include "kernels/common/operand.hpp"
 
 // Steps of K in slices: threads with the same results, each of which sums every so many steps.
 namespace cute_py::kernels {
 
-// Adds the sums of all slices, in their order. Each thread gets a share of its results: the first of its columns in the
-// first slice, the next in the second. acc and coords are (MMA,MMA_M,MMA_N), and so are the two that are returned. The
-// threads of a slice follow one another.
+// Adds the sums of all slices, in their order, and calls then(sums, coords) with a thread's share of its results: the
+// first of its columns in the first slice, the next in the second. acc and coords are (MMA,MMA_M,MMA_N), and so are
+// sums and coords of a share. The threads of a slice follow one another.
 //
-// Requires: no thread still needs the shared memory after a barrier; it has room for the sums of all threads.
-template <int slices, int Threads, class Acc, class Coords>
-CUTE_DEVICE auto add_slices(Acc const& acc, Coords const& coords, void* shared)
+// Requires: no thread still needs the shared memory after a barrier.
+template <class Config, int SharedBytes, class Acc, class Coords, class Then>
+CUTE_DEVICE void add_slices(Acc& acc, Coords const& coords, void* shared, Then const& then)
 {
   using namespace cute;
+  constexpr int slices = kSlices<typename Config::TiledMma>;
   if constexpr (slices == 1) {
-    return make_tuple(acc, coords);
+    then(acc, coords);
   } else {
     using T = typename Acc::value_type;
     constexpr int together = 16 / static_cast<int>(sizeof(T));
@@ -27,7 +29,8 @@ CUTE_DEVICE auto add_slices(Acc const& acc, Coords const& coords, void* shared)
     constexpr int vectors_of_share = vectors / slices;
     constexpr int columns_of_share = decltype(size<2>(acc))::value / slices;
     static_assert(vectors_of_share * slices * together == values && columns_of_share > 0);
-    constexpr int threads_of_slice = Threads / slices;
+    static_assert(SharedBytes >= Config::threads * values * int(sizeof(T)), "room for the sums of all threads");
+    constexpr int threads_of_slice = Config::threads / slices;
     int const own_slice = static_cast<int>(threadIdx.x) / threads_of_slice;
     Vector* const sums = static_cast<Vector*>(shared) + static_cast<int>(threadIdx.x) % threads_of_slice;
     auto const at = [&](int slice, int vector) -> Vector& {
@@ -58,7 +61,7 @@ CUTE_DEVICE auto add_slices(Acc const& acc, Coords const& coords, void* shared)
         for (int i = 0; i < together; ++i) total(v * together + i) = total(v * together + i) + some.x[i];
       }
     }
-    return make_tuple(total, logical_divide(coords, shares)(_, _, make_coord(_, own_slice)));
+    then(total, logical_divide(coords, shares)(_, _, make_coord(_, own_slice)));
   }
 }
 

@@ -48,10 +48,13 @@ struct TensorOp<numeric::complex128> : TensorOp<double> {
   using Accumulator = numeric::complex128;
 };
 
-// The doubles of SM90's tensor cores are twice as fast as those that SM80 has, too.
+// The doubles of SM90's tensor cores are twice as fast as those that SM80 has, too. They take 8 steps of K, or 4.
 struct TensorOpSm90Double : TensorOp<double> {
   using Instruction = cute::SM90_16x8x8_F64F64F64F64_TN;
   static constexpr int compute_capability = 90;
+};
+struct TensorOpSm90DoubleOfFour : TensorOpSm90Double {
+  using Instruction = cute::SM90_16x8x4_F64F64F64F64_TN;
 };
 struct TensorOpSm90Complex : TensorOp<numeric::complex128> {
   using Instruction = cute::SM90_16x8x4_C64C64C64C64_TN;
@@ -92,12 +95,28 @@ struct TensorTile32x64 : TensorTile64x64 {
 struct TensorTile32x32 : TensorTile32x64 {
   using N = cute::_32;
 };
+// Each warp has the whole tile, and takes every fourth group of 4 steps of K.
 struct TensorTileDouble32x32 : TensorTile32x32 {
+  using Warps = cute::Shape<cute::_1, cute::_1, cute::_4>;
   static constexpr int bytes_k = 256;
   static constexpr int stages = 3;
+  static constexpr int ctas = 3;
 };
 struct TensorTileComplex64x64 : TensorTile64x64 {
   static constexpr int ctas = 2;
+};
+
+// The warps of a tile as a TiledMMA.
+template <class Tile, class Op>
+struct TensorOpMma {
+  using Atom = cute::MMA_Atom<typename Op::Instruction>;
+  using AtomShape = typename Atom::Shape_MNK;
+  using Warps = typename Tile::Warps;
+  static constexpr int m = decltype(cute::size<0>(Warps{}) * cute::size<0>(AtomShape{}))::value;
+  static constexpr int n = decltype(cute::size<1>(Warps{}))::value * Op::columns;
+  static constexpr int k = decltype(cute::size<2>(Warps{}) * cute::size<2>(AtomShape{}))::value;
+  using type = decltype(cute::make_tiled_mma(Atom{}, cute::Layout<Warps>{},
+                                             cute::Tile<cute::Int<m>, cute::Int<n>, cute::Int<k>>{}));
 };
 
 constexpr int log2_of(int x) { return x <= 1 ? 0 : 1 + log2_of(x / 2); }
@@ -164,7 +183,7 @@ struct TensorOpSmem<numeric::complex128, Major::mn, TileK> {
 // Warps that share a tile of C; stages of shared memory filled by cp.async, in vectors of 16 bytes or, Form::nested, in
 // the widest accesses that the operands' strides allow, or, Form::elements, one element of 8 bytes after the other.
 template <class T, Major major_a, Major major_b, Form form, class Tile, class Op = TensorOp<T>>
-struct GemmSm80 {
+struct GemmSm80 : OwnersOfSlices<typename TensorOpMma<Tile, Op>::type, typename Tile::M, typename Tile::N> {
   using TA = T;
   using TB = T;
   using TC = typename Op::Accumulator;
@@ -193,13 +212,7 @@ struct GemmSm80 {
   using BlkK = cute::Int<tile_k>;
   using CtaTiler = cute::Shape<BlkM, BlkN, BlkK>;  // (BLK_M,BLK_N,BLK_K)
 
-  using Atom = cute::MMA_Atom<typename Op::Instruction>;
-  using Warps = typename Tile::Warps;
-  using AtomShape = typename Atom::Shape_MNK;
-  static constexpr int mma_m = decltype(cute::size<0>(Warps{}) * cute::size<0>(AtomShape{}))::value;
-  static constexpr int mma_n = decltype(cute::size<1>(Warps{}))::value * Op::columns;
-  using MmaTile = cute::Tile<cute::Int<mma_m>, cute::Int<mma_n>, cute::tuple_element_t<2, AtomShape>>;
-  using TiledMma = decltype(cute::make_tiled_mma(Atom{}, cute::Layout<Warps>{}, MmaTile{}));
+  using TiledMma = typename TensorOpMma<Tile, Op>::type;
   static constexpr int threads = decltype(cute::size(TiledMma{}))::value;
   static constexpr int stages = Tile::stages;
 
@@ -242,11 +255,9 @@ struct GemmSm80 {
   static constexpr bool in_vectors = form != Form::nested;
   static constexpr int vector_bytes_a = form == Form::vectors && vector > 1 ? 16 : 0;  // that have to lie side by side
   static constexpr int vector_bytes_b = vector_bytes_a;
-  // Steps whose offsets are found together: of a small tile fewer, for the room that they take.
-  static constexpr int chunk = cute::max(BlkM::value * BlkN::value <= 32 * 32 ? 128 : 256, 4 * tile_k);
   template <Major major, class BLK_MN>
-  using Offsets = OffsetTable<BLK_MN::value, tile_k, major == Major::mn ? vector : 1,
-                              in_vectors && major == Major::k ? vector : 1, chunk>;
+  using Offsets =
+      OffsetTable<BLK_MN::value, tile_k, major == Major::mn ? vector : 1, in_vectors && major == Major::k ? vector : 1>;
   using OffsetsA = Offsets<major_a, BlkM>;
   using OffsetsB = Offsets<major_b, BlkN>;
   struct SharedStorage {
@@ -278,9 +289,7 @@ using GemmSm90Double64x64 = GemmSm80<T, major_a, major_b, form, TensorTile64x64,
 template <class T, Major major_a, Major major_b, Form form>
 using GemmSm90Double32x64 = GemmSm80<T, major_a, major_b, form, TensorTile32x64, TensorOpSm90Double>;
 template <class T, Major major_a, Major major_b, Form form>
-using GemmSm90Double32x32 =
-    GemmSm80<T, major_a, major_b, form,
-             cute::conditional_t<form == Form::elements, TensorTile32x32, TensorTileDouble32x32>, TensorOpSm90Double>;
+using GemmSm90Double32x32 = GemmSm80<T, major_a, major_b, form, TensorTileDouble32x32, TensorOpSm90DoubleOfFour>;
 
 // Complex doubles, and on SM90.
 template <class T, Major major_a, Major major_b, Form form>

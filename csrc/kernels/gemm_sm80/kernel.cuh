@@ -4,7 +4,8 @@
 //            memory, ldmatrix brings fragments to registers one k-block ahead of mma.sync
 // Requires:  any M, N, K >= 0, any modes
 // Numerics:  products exact (of tfloat32: of factors rounded to nearest, ties away), summed by the tensor core in the
-//            Config's TC, groups of k ascending; bitwise repeatable
+//            Config's TC, groups of k ascending; where the TiledMMA has several warps along K, each sums every so many
+//            groups, and these sums are added in the order of the warps; bitwise repeatable
 // Smem:      Config::stages tiles of A and of B, dynamic
 // Threads:   Config::threads, all of them copy, all of them compute
 #pragma once
@@ -15,6 +16,7 @@
 #include "kernels/common/gather.cuh"
 #include "kernels/common/namespace.hpp"
 #include "kernels/common/parts.cuh"
+#include "kernels/common/slices.cuh"
 #include "kernels/common/predication.cuh"
 
 namespace cute_py::kernels::cutlass_scheduled {
@@ -167,14 +169,17 @@ void gemm_sm80(ProblemShape shape_MNK,
 
   cp_async_wait<0>();  // this thread's part of the tiles beyond the last, which is zeros, has arrived, too
 
-  // Where K is in parts, the last of their CTAs goes on with the sums of all
-  if (!add_parts<Config::threads>(parts, batch.first + part.l, part.number, size(tCrC), tCrC, shared_memory)) {
-    return;
-  }
+  // Where the steps of K are in slices, their sums are added, each thread's for a share of its results
+  add_slices<Config, sizeof(shared)>(tCrC, tCcC, shared_memory, [&](auto& sums, auto const& coords) {
+    // Where K is in parts, the last of their CTAs goes on with the sums of all
+    if (!add_parts<Config::threads>(parts, batch.first + part.l, part.number, size(sums), sums, shared_memory)) {
+      return;
+    }
 
-  // Epilogue
-  store_fused<size<0>(cta_tiler), size<1>(cta_tiler), Config::threads, sizeof(shared)>(
-      EpilogueOf<typename Config::TE>(epilogue, batch, part.l), tCrC, tCcC, cC(0,0), shape_MN, shared_memory);
+    // Epilogue
+    store_fused<size<0>(cta_tiler), size<1>(cta_tiler), Config::threads, sizeof(shared)>(
+        EpilogueOf<typename Config::TE>(epilogue, batch, part.l), sums, coords, cC(0,0), shape_MN, shared_memory);
+  });
 }
 
 }  // namespace cute_py::kernels::cutlass_scheduled

@@ -22,10 +22,10 @@ model::Speed speed_of(Traits const& t) {
         return small ? model::Speed{31.8, 0.99, 2.7} : model::Speed{32.2, 1, 5.7};
       }
       if (t.tile[0] == 32) {
-        if (!in_vectors) return {26.3, 0.69, 1.8};
-        return t.tile[1] == 32 ? model::Speed{42.2, 0.81, 2.2} : model::Speed{48.9, 0.76, 2};
+        if (!in_vectors) return {29, 0.82, 2.5};
+        return t.tile[1] == 32 ? model::Speed{42.5, 0.72, 2} : model::Speed{48.5, 0.73, 1.9};
       }
-      if (!in_vectors) return {60, 0.82, 3.9, 2700};
+      if (!in_vectors) return {60, 0.85, 4.1, 2700};
       return small ? model::Speed{57.3, 0.82, 3.5} : model::Speed{56.7, 1, 4.7};
     case Compute::c128:
       if (t.compute_capability < 90) return {7.9, 0.92, 6.4};

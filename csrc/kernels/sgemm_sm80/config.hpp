@@ -11,7 +11,6 @@ struct SquareTile {
   using N = TileN<T>;
   using Lanes = cute::conditional_t<sizeof(T) <= 4, LanesInColumns, LanesInPairs>;
   using TiledMma = typename SimtMma<T, M::value / 64, N::value / 32, Lanes>::type;
-  static constexpr int slices = 1;
   static constexpr int ctas = 2;
 };
 
@@ -30,7 +29,6 @@ struct SmallTile {
   using M = cute::_64;
   using N = cute::conditional_t<sizeof(T) <= 4, cute::_64, cute::_32>;
   using TiledMma = typename SimtMma<T, 2, 2>::type;
-  static constexpr int slices = 1;
   static constexpr int ctas = 4;
 };
 
@@ -40,33 +38,16 @@ template <class T>
 struct TinyTile {
   using M = cute::_32;
   using N = cute::_32;
-  static constexpr int slices = 4;
-  using TiledMma = typename SimtMma<T, 1, 1, LanesInPairs, slices>::type;
+  using TiledMma = typename SimtMma<T, 1, 1, LanesInPairs, 4>::type;
   static constexpr int ctas = 4;
 };
-
-// Where steps of K are in slices, whose results a thread writes: (thread,value) -> element of the tile of C. The
-// threads of a slice write the share of their results that add_slices gives them.
-template <class TiledMma, class BlkM, class BlkN, int slices>
-struct OwnersOfSlices {
-  static constexpr auto owners() {
-    using namespace cute;
-    constexpr auto threads = right_inverse(select<0, 1, 2>(TiledMma{}.get_thr_layout_vmnk()));  // of a slice
-    constexpr auto tv = TiledMma{}.thrfrg_C(make_layout(Shape<BlkM, BlkN>{})).compose(threads, _);
-    constexpr auto values = logical_divide(get<1>(tv), Int<decltype(size<1>(tv))::value / slices>{});  // (share,slice)
-    return make_layout(make_layout(get<0>(tv), get<1>(values)), get<0>(values));
-  }
-  using OwnersC = decltype(owners());
-};
-template <class TiledMma, class BlkM, class BlkN>
-struct OwnersOfSlices<TiledMma, BlkM, BlkN, 1> {};
 
 // Tiles of 16 steps of K of floats, three shared-memory stages filled by cp.async. An mn-major operand moves in vectors
 // of up to 16 bytes, or, Form::elements, element by element, as a k-major operand does, because cp.async cannot
 // transpose a vector. cp.async cannot convert either: A and B have the type T.
 template <class T, Major major_a, Major major_b, Form form, class Tile = SquareTile<T>>
 struct SgemmSm80 : OperandTypes<T, major_a, major_b, form, false>,
-                   OwnersOfSlices<typename Tile::TiledMma, typename Tile::M, typename Tile::N, Tile::slices> {
+                   OwnersOfSlices<typename Tile::TiledMma, typename Tile::M, typename Tile::N> {
   using TileK = cute::conditional_t<sizeof(T) <= 4, cute::_16, cute::_8>;
   using CtaTiler = cute::Shape<typename Tile::M, typename Tile::N, TileK>;  // (BLK_M,BLK_N,BLK_K)
 
@@ -82,7 +63,6 @@ struct SgemmSm80 : OperandTypes<T, major_a, major_b, form, false>,
   using TiledMma = typename Tile::TiledMma;
   static constexpr int threads = decltype(cute::size(TiledMma{}))::value;
   static constexpr int stages = 3;
-  static constexpr int slices = Tile::slices;
   static constexpr bool fuses = true;
 
   using ElementAtom = cute::Copy_Atom<cute::SM80_CP_ASYNC_CACHEALWAYS<T>, T>;
@@ -140,8 +120,7 @@ struct SgemmSm80 : OperandTypes<T, major_a, major_b, form, false>,
     OffsetsB offsets_b;
   };
 
-  static_assert(slices == 1 || form != Form::whole);
-  static_assert(slices == 1 || sizeof(SharedStorage) >= slices * sizeof(T) * Tile::M::value * Tile::N::value);
+  static_assert(kSlices<TiledMma> == 1 || form != Form::whole);
 
   static constexpr int ctas_per_multiprocessor = Tile::ctas;
   static constexpr int alignment_bytes = form == Form::whole ? sizeof(cute::uint128_t) : sizeof(T);

@@ -5,8 +5,9 @@
 //            threads own neighbouring elements, so that they read shared memory in 16-byte vectors
 // Requires:  any M, N, K >= 0. Not nested: extents are multiples of the tile, unit strides as in the Config, 16-byte
 //            aligned pointers and leading dimensions
-// Numerics:  fp32 fused multiply-add, k ascending, one accumulator per element of C; or, with Config::slices, that many:
-//            slice s sums the steps k = s modulo slices, and the slices are added in their order; bitwise repeatable
+// Numerics:  fp32 fused multiply-add, k ascending, one accumulator per element of C; or, where the TiledMMA has
+//            several warps along K, that many: each sums every so many steps, and these are added in the order of the
+//            warps; bitwise repeatable
 // Smem:      Config::stages tiles of A and of B, dynamic
 // Threads:   Config::threads, all of them copy, all of them compute
 #pragma once
@@ -196,26 +197,26 @@ void sgemm_sm80(ProblemShape shape_MNK,
   cp_async_wait<0>();  // this thread's part of the tiles beyond the last, which is zeros, has arrived, too
 
   // Where the steps of K are in slices, their sums are added, each thread's for a share of its results
-  auto [sums, coords] = add_slices<Config::slices, Config::threads>(tCrC, tCcC, shared_memory);
-
-  // Where K is in parts, the last of their CTAs goes on with the sums of all
-  if (!add_parts<Config::threads>(parts, batch.first + part.l, part.number, size(sums), sums, shared_memory)) {
-    return;
-  }
-
-  // Epilogue
-  if constexpr (!Config::nested) {
-    if (epilogue.in_place) {
-      store_vectors(epilogue.alpha, sums, epilogue.beta, tCgC);
+  add_slices<Config, sizeof(shared)>(tCrC, tCcC, shared_memory, [&](auto& sums, auto const& coords) {
+    // Where K is in parts, the last of their CTAs goes on with the sums of all
+    if (!add_parts<Config::threads>(parts, batch.first + part.l, part.number, size(sums), sums, shared_memory)) {
       return;
     }
-  } else if (epilogue.in_place && epilogue.run > 1 && !epilogue.along_n) {
-    store_rows<size<0>(cta_tiler), size<1>(cta_tiler), Config::threads>(
-        EpilogueOf<typename Config::TE>(epilogue, to.in[2]), sums, coords, cC(0,0), shape_MN, shared_memory);
-    return;
-  }
-  store_fused<size<0>(cta_tiler), size<1>(cta_tiler), Config::threads, sizeof(shared)>(
-      EpilogueOf<typename Config::TE>(epilogue, batch, part.l), sums, coords, cC(0,0), shape_MN, shared_memory);
+
+    // Epilogue
+    if constexpr (!Config::nested) {
+      if (epilogue.in_place) {
+        store_vectors(epilogue.alpha, sums, epilogue.beta, tCgC);
+        return;
+      }
+    } else if (epilogue.in_place && epilogue.run > 1 && !epilogue.along_n) {
+      store_rows<size<0>(cta_tiler), size<1>(cta_tiler), Config::threads>(
+          EpilogueOf<typename Config::TE>(epilogue, to.in[2]), sums, coords, cC(0,0), shape_MN, shared_memory);
+      return;
+    }
+    store_fused<size<0>(cta_tiler), size<1>(cta_tiler), Config::threads, sizeof(shared)>(
+        EpilogueOf<typename Config::TE>(epilogue, batch, part.l), sums, coords, cC(0,0), shape_MN, shared_memory);
+  });
 }
 
 }  // namespace cute_py::kernels::cutlass_scheduled
