@@ -7,7 +7,7 @@ namespace {
 // TFLOP/s of a full device, of that what one CTA on a multiprocessor reaches, microseconds of a wave beside its K, and
 // accesses to A and B of a multiprocessor in a microsecond: fitted to 6,000 runs of random products on an H200,
 // November 2026 (benchmarks/calibrate.py), which they meet within 2 to 19 % on average; those of doubles to 10,000 more
-// of products of at most 3e9 operations, within 4 to 14 %. A complex multiply-add counts as one. int8 is as at 4096.
+// of products of at most 3e9 operations, within 4 to 18 %. A complex multiply-add counts as one. int8 is as at 4096.
 model::Speed speed_of(Traits const& t) {
   bool const in_vectors = t.vector_bytes_a != 0;
   bool const small = t.tile[0] == 64;
@@ -22,11 +22,11 @@ model::Speed speed_of(Traits const& t) {
         return small ? model::Speed{31.8, 0.99, 2.7} : model::Speed{32.2, 1, 5.7};
       }
       if (t.tile[0] == 32) {
-        if (!in_vectors) return {29, 0.82, 2.5};
-        return t.tile[1] == 32 ? model::Speed{42.5, 0.72, 2} : model::Speed{48.5, 0.73, 1.9};
+        if (!in_vectors) return {32, 0.85, 2.7};
+        return t.tile[1] == 32 ? model::Speed{46, 0.72, 2} : model::Speed{51, 0.75, 2.3};
       }
-      if (!in_vectors) return {60, 0.85, 4.1, 2700};
-      return small ? model::Speed{57.3, 0.82, 3.5} : model::Speed{56.7, 1, 4.7};
+      if (!in_vectors) return {58, 0.9, 4, 2700};
+      return small ? model::Speed{59, 0.86, 3.6} : model::Speed{58, 0.96, 4.9};
     case Compute::c128:
       if (t.compute_capability < 90) return {7.9, 0.92, 6.4};
       return t.tile[0] == 32 ? model::Speed{9.5, 0.81, 3.5} : model::Speed{13.1, 0.81, 6.4};
