@@ -91,7 +91,7 @@ class Run(NamedTuple):
     in_cluster: bool  # are the parts of a cluster?
     bytes: int  # of an element
     access: tuple[int, int]  # bytes of an access to A and to B
-    waste: tuple[float, float]  # bytes moved for one of A and of B: more than 1 where threads read across the unit stride
+    waste: tuple[float, float]  # bytes moved for one of A and of B: several where threads read across the unit stride
     multiprocessors: int
     memory_bytes_per_us: float
     clock: float

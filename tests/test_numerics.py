@@ -48,6 +48,33 @@ def test_a_long_product_is_as_exact_as_numpys(rng: np.random.Generator, dtype: s
     assert error < 2 * numpys
 
 
+# ---- The order itself
+
+
+@pytest.mark.parametrize("device", ["emulator", pytest.param("cuda", marks=pytest.mark.gpu)])
+@pytest.mark.parametrize(
+    ("kernel", "slices"),
+    [("sgemm_1_nested_f32", 1), ("sgemm_sm80_nt_f32_64x64", 1), ("sgemm_sm80_nt_f32_32x32", 4)],
+)
+def test_steps_of_k_are_added_as_documented(rng: np.random.Generator, kernel: str, slices: int, device: str) -> None:
+    """k ascending; or every fourth step by each of four warps, whose sums are added in their order."""
+    A = np.asfortranarray(rng.standard_normal((36, 203)).astype(np.float32))
+    B = np.asfortranarray(np.ones((8, 203), np.float32))
+
+    def added(slices: int) -> Any:
+        sums = np.zeros((slices, 36), np.float32)
+        for k in range(A.shape[1]):
+            sums[k % slices] += A[:, k]  # a product with one is exact, and each sum is rounded once
+        total = np.zeros(36, np.float32)
+        for of_slice in sums:
+            total += of_slice
+        return total
+
+    assert np.any(added(1) != added(4))
+    D = cute_py.gemm(A, B, kernel=kernel, device=device)
+    np.testing.assert_array_equal(D, np.repeat(added(slices)[:, None], 8, axis=1))
+
+
 # ---- Bits that must not depend on M, N and L
 
 
