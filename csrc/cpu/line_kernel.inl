@@ -999,6 +999,7 @@ void line_scale(std::int64_t count, T alpha, T const* acc, T beta, T const* c, T
 // As many integers as a vector has floats.
 struct Integers {
   typedef std::int32_t Words __attribute__((vector_size(kTile.vector_bytes), may_alias));
+  typedef std::uint32_t Unsigned __attribute__((vector_size(kTile.vector_bytes), may_alias));  // what wraps around
   typedef std::uint16_t Halves __attribute__((vector_size(kTile.vector_bytes / 2), may_alias));
   typedef std::uint16_t LooseHalves __attribute__((vector_size(kTile.vector_bytes / 2), aligned(1), may_alias));
 };
@@ -1007,21 +1008,26 @@ struct Integers {
 template <DType type>
 CUTE_PY_INLINE typename Integers::Halves narrowed(typename VectorOf<float>::Type x) {
   using Words = typename Integers::Words;
+  using Unsigned = typename Integers::Unsigned;
   constexpr std::int32_t kInfinity = 0x7f800000;
-  Words const bits = reinterpret_cast<Words const&>(x);
-  Words const magnitude = bits & 0x7fffffff;
+  Unsigned const bits = reinterpret_cast<Unsigned const&>(x);
+  Unsigned const positive = bits & 0x7fffffff;
+  Words const magnitude = reinterpret_cast<Words const&>(positive);
   Words result;
   if constexpr (type == DType::bf16) {
-    result = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+    Unsigned const nearest = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+    result = reinterpret_cast<Words const&>(nearest);
   } else {
     constexpr std::int32_t kLeastNormal = 113 << 23;  // 2^-14
     constexpr std::int32_t kPast = 143 << 23;         // 2^16
     constexpr std::int32_t kHalf = 126 << 23;  // 0.5: an element's least difference is the last bit of what is next
-    Words const normal = (magnitude - (112 << 23) + 0xfff + (magnitude >> 13 & 1)) >> 13;
+    Unsigned const nearest = (positive - (112 << 23) + 0xfff + (positive >> 13 & 1)) >> 13;
+    Words const normal = reinterpret_cast<Words const&>(nearest);
     auto const shifted = reinterpret_cast<typename VectorOf<float>::Type const&>(magnitude) + 0.5f;
     Words const denormal = reinterpret_cast<Words const&>(shifted) - kHalf;
     result = magnitude < kLeastNormal ? denormal : magnitude < kPast ? normal : Words{} + 0x7c00;
-    result |= bits >> 16 & 0x8000;
+    Unsigned const sign = bits >> 16 & 0x8000;
+    result |= reinterpret_cast<Words const&>(sign);
   }
   result = magnitude > kInfinity ? Words{} + 0x7fff : result;
   return __builtin_convertvector(result, typename Integers::Halves);
@@ -1036,18 +1042,20 @@ CUTE_PY_INLINE typename VectorOf<float>::Type widened(typename Integers::Halves 
   return reinterpret_cast<Vector>(_mm512_slli_epi32(_mm512_cvtepu16_epi32(halves), 16));
 #endif
   using Words = typename Integers::Words;
-  Words const bits = __builtin_convertvector(x, Words);
+  using Unsigned = typename Integers::Unsigned;
+  Unsigned const bits = __builtin_convertvector(x, Unsigned);
   if constexpr (type == DType::bf16) {
-    Words const result = bits << 16;
+    Unsigned const result = bits << 16;
     return reinterpret_cast<Vector const&>(result);
   } else {
     constexpr float kScale = 5192296858534827628530496329220096.0f;  // 2^112, between the exponents of both
-    Words const magnitude = bits & 0x7fff;
-    Words const shifted = magnitude << 13;
+    Unsigned const positive = bits & 0x7fff;
+    Words const magnitude = reinterpret_cast<Words const&>(positive);
+    Unsigned const shifted = positive << 13;
     Vector const scaled = reinterpret_cast<Vector const&>(shifted) * kScale;
-    Words result = reinterpret_cast<Words const&>(scaled);
+    Unsigned const sign = (bits & 0x8000) << 16;
+    Words result = reinterpret_cast<Words const&>(scaled) | reinterpret_cast<Words const&>(sign);
     result |= magnitude < 0x7c00 ? Words{} : Words{} + 0x7f800000;
-    result |= (bits & 0x8000) << 16;
     return reinterpret_cast<Vector const&>(result);
   }
 }
