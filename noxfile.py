@@ -67,6 +67,8 @@ def sanitizers(session: nox.Session) -> None:
         "pytest",
         "-n2",
         "--dist=loadfile",
+        "--max-worker-restart=0",  # the run ends where a sanitizer ends a worker, and does not wait for its tests
+        "--capture=sys",  # what the sanitizer says reaches the terminal
         "-m",
         unsuitable,
         "-k",
