@@ -59,10 +59,30 @@ def test_a_gpu_kernel_on_host_arrays_runs_in_the_emulator_where_there_is_no_gpu(
 # ---- Kernels with a line taken out
 
 SYNCHRONISATION = re.compile(
-    r"^(\s*)((?:__syncthreads\(\)|cp_async_wait<.*?>\(\)|\*is_last = .*"
-    r"|make_ready\(.*\)|cluster_(?:sync|meet)\(\)|release\(.*\)|(?:Full|Empty)::(?:wait|arrive)\w*\(.*\)|NamedBarrier::\w+\(.*\)"
-    r"|cutlass::arch::fence_view_async_shared\(\)|warpgroup_wait<.*?>\(\)|tma_store_wait<.*?>\(\)|tma_store_fence\(\));)",
+    r"^(\s*)((?:__syncthreads\(\)|__threadfence\(\)|cp_async_(?:fence|wait<.*?>)\(\)|\*?is_last = .*"
+    r"|make_ready\(.*\)|(?:cute::)?cluster_(?:sync|meet)\(\)|release\(.*\)|(?:Full|Empty)::(?:wait|arrive)\w*\(.*\)"
+    r"|NamedBarrier::\w+\(.*\)|cutlass::arch::fence_(?:barrier_init|view_async_shared)\(\)"
+    r"|warpgroup_(?:arrive|commit_batch|wait<.*?>)\(\)|tma_store_(?:arrive|fence|wait<.*?>)\(\));)",
     re.MULTILINE,
+)
+# Whatever orders threads or memory, and what of it may go unseen: a compiler's barrier, a warp that comes together
+# again, the kernel before, what a release or a meeting is made of, and a look that saves a wait.
+ORDER = re.compile(
+    r"\b(?:__sync\w+|__threadfence|cp_async_\w+|cluster_\w+|warpgroup_\w+|tma_store_\w+|fence_\w+|\w*[bB]arrier::\w+"
+    r"|(?:Full|Empty)::\w+|make_ready|counts_last|griddepcontrol|cudaGrid\w+)(?:<.*?>)?\("
+)
+UNSEEN = (
+    "warpgroup_fence_operand(",
+    "warpgroup_reg_",
+    "__syncwarp()",
+    "cp_async_fence()",
+    "cudaGridDependencySynchronize()",
+    "Full::test_wait(",
+    "Empty::init(",
+    "Full::init(",
+    "cute::cluster_arrive_relaxed();",
+    "cute::cluster_wait();",
+    "CUTE_DEVICE",
 )
 PARTS = ROOT / "csrc" / "kernels" / "common" / "parts.cuh"  # its lines are counted from 2000
 SOURCES = [ROOT / "csrc" / "emulator" / f"{name}.cpp" for name in ("cta", "memory", "sm90", "trace", "warp")]
@@ -72,7 +92,14 @@ SOURCES += [ROOT / "csrc" / "problem" / f"{name}.cpp" for name in ("box_rules", 
 def with_mutants(source: Path, first: int = 0) -> tuple[str, set[int]]:
     """Return a source whose barriers, waits and counters ask whether they stay, and their lines."""
     lines = source.read_text().splitlines(keepends=True)
-    found = {number for number, line in enumerate(lines, 1) if SYNCHRONISATION.match(line)}
+    waits_for_all = "cp_async_wait<Config" not in "".join(lines)  # then nobody counts groups of copies
+    found = {
+        number
+        for number, line in enumerate(lines, 1)
+        if SYNCHRONISATION.match(line) and not (waits_for_all and "cp_async_fence();" in line)
+    }
+    others = [line.partition("//")[0] for number, line in enumerate(lines, 1) if number not in found]
+    assert [line for line in others if ORDER.search(line) and not any(word in line for word in UNSEEN)] == []
     for number in found:
         lines[number - 1] = SYNCHRONISATION.sub(rf"\1if (::mutant::keeps({first + number})) \2", lines[number - 1])
     return "".join(lines), {first + number for number in found}
@@ -177,7 +204,11 @@ def test_what_a_kernel_must_not_touch_is_an_error(tmp_path: Path, emulator: list
         "descriptor": f"{here}multiplies B whose descriptor begins at 128: not at the first of the 8 lines of 128 bytes that its"
         " swizzle repeats after",
         "descriptor without a swizzle": f"{here}multiplies A without a swizzle, which no kernel of ours does",
+        "product without a fence": f"{here}multiplies with no wgmma.fence since it waited for products, or at all",
         "mbarrier": f"{here}makes an mbarrier for 0 threads",
+        "mbarrier without a fence": f"{here}comes to a barrier while an mbarrier that it made is not fenced",
+        "counting before a fence": f"{here}counts its CTA with no __threadfence after the barrier",
+        "counting with no fence after it": f"{here}comes to a barrier after it counted its CTA, with no __threadfence",
         "box": "nothing",
         "box at an odd address": "emulator: a tensor map breaks a rule of the copy engine: address: 0x8 is no multiple of 16",
         "box of odd rows": "emulator: a tensor map breaks a rule of the copy engine: global stride of mode 1: 9 elements are"

@@ -51,6 +51,10 @@ struct Fiber {
   Boxes boxes;
   bool has_unfenced_writes = false;
   bool has_unfenced_copies = false;
+  bool has_unfenced_barriers = false;      // mbarriers that it made
+  bool has_unfenced_sums = true;           // of its CTA, as far as other CTAs are concerned
+  bool has_counted_without_fence = false;  // what it read or wrote after counting its CTA may come before
+  bool has_fenced_registers = false;       // for a warpgroup's products
   bool (*is_ready)(void const*) = nullptr;
   void const* waits_for = nullptr;
   char const* name_of_wait = "";
@@ -361,6 +365,10 @@ void Cluster::run(Index3 block, Execution const& execution) {
     fiber.boxes.clear();
     fiber.has_unfenced_writes = false;
     fiber.has_unfenced_copies = false;
+    fiber.has_unfenced_barriers = false;
+    fiber.has_unfenced_sums = true;
+    fiber.has_counted_without_fence = false;
+    fiber.has_fenced_registers = false;
     getcontext(&fiber.context);
     fiber.context.uc_stack.ss_sp = memory_.stack(t);
     fiber.context.uc_stack.ss_size = kStackBytes;
@@ -432,8 +440,23 @@ void stop(std::string const& what) { running->stop(what); }
 
 Index3 thread_index() { return running->current().index; }
 Index3 block_index() { return running->block(); }
+
+namespace {
+
+// A thread comes to a barrier: what it has made must be behind a fence, and what others wrote before it needs a new
+// one.
+void come_to_barrier() {
+  Fiber& fiber = running->current();
+  if (fiber.has_unfenced_barriers) stop("comes to a barrier while an mbarrier that it made is not fenced");
+  if (fiber.has_counted_without_fence) stop("comes to a barrier after it counted its CTA, with no __threadfence");
+  fiber.has_unfenced_sums = true;
+  ++fiber.barriers;
+}
+
+}  // namespace
+
 void barrier() {
-  ++running->current().barriers;
+  come_to_barrier();
   running->wait(State::at_barrier);
 }
 
@@ -476,10 +499,14 @@ void fence_for_copy_engine() {
 }
 void check_fenced() { running->check_fenced(); }
 bool has_fenced_copies() { return !running->current().has_unfenced_copies; }
+void note_mbarrier() { running->current().has_unfenced_barriers = true; }
+void fence_mbarriers() { running->current().has_unfenced_barriers = false; }
+void note_registers_fenced(bool are) { running->current().has_fenced_registers = are; }
+bool has_fenced_registers() { return running->current().has_fenced_registers; }
 
 // A thread that has arrived waits at once: no kernel does anything in between.
 void cluster_arrive() {
-  ++running->current().barriers;
+  come_to_barrier();
   running->wait(State::at_cluster_barrier);
 }
 void cluster_wait() {}
@@ -498,8 +525,8 @@ void* shared_memory_of(int rank, void const* own) {
 }
 
 void wait_until(bool (*ready)(void const*), void const* what, char const* name, std::uint32_t number) {
+  come_to_barrier();
   Fiber& fiber = running->current();
-  ++fiber.barriers;
   if (ready(what)) return;
   fiber.is_ready = ready;
   fiber.waits_for = what;
@@ -508,11 +535,17 @@ void wait_until(bool (*ready)(void const*), void const* what, char const* name, 
   running->wait(State::waits);
 }
 
-void fence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
+void fence() {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  Fiber& fiber = running->current();
+  fiber.has_unfenced_sums = fiber.has_counted_without_fence = false;
+}
 
 std::uint64_t count_up(unsigned long long* counter, std::uint64_t by) {
   check(counter, sizeof(*counter), false, Access::instruction);
   check(counter, sizeof(*counter), true, Access::instruction);
+  if (running->current().has_unfenced_sums) stop("counts its CTA with no __threadfence after the barrier");
+  running->current().has_counted_without_fence = true;
   running->counted_at() = running->current().barriers;
   return __atomic_fetch_add(counter, by, __ATOMIC_SEQ_CST);
 }

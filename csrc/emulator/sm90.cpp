@@ -124,6 +124,7 @@ void mbarrier_init(void const* at, std::uint32_t threads) {
   if (threads == 0 || threads >= kMostThreads) stop("makes an mbarrier for " + std::to_string(threads) + " threads");
   Mbarrier const made{0, threads, threads, 0};
   std::memcpy(const_cast<void*>(at), &made, sizeof(made));
+  note_mbarrier();
 }
 
 void mbarrier_arrive(void const* at) {
@@ -385,12 +386,14 @@ void warpgroup_multiply(WarpgroupMma const& mma, FactorInShared const& a, Factor
                         bool accumulates) {
   if (!has_fenced_copies())
     stop("multiplies out of shared memory while what this thread wrote by cp.async is not fenced");
+  if (!has_fenced_registers()) stop("multiplies with no wgmma.fence since it waited for products, or at all");
   products_on_their_way().ask(mma, a, b, d, accumulates);
 }
 void warpgroup_commit() { products_on_their_way().commit(); }
 // An instruction of whole warps: what a lane does after it, it does when all lanes have their sums.
 void warpgroup_wait(int groups_left_pending) {
   products_on_their_way().wait(groups_left_pending, static_cast<int>(thread_index().x) % 128);
+  note_registers_fenced(false);
   warp_barrier();
 }
 

@@ -85,6 +85,13 @@ void fence_for_copy_engine();
 void check_fenced();       // by all threads of the warpgroup
 bool has_fenced_copies();  // has this thread?
 
+// mbarriers that a thread made, before it comes to a barrier, and registers of sums, before a warpgroup multiplies for
+// the first time or again after it has waited. Whether anybody touched them in between, the emulator does not see.
+void note_mbarrier();
+void fence_mbarriers();
+void note_registers_fenced(bool are);
+bool has_fenced_registers();
+
 // stmatrix: each lane gives the address of 16 bytes and two elements of each of four matrices of 8x8.
 void store_matrices(void* to, std::uint32_t const (&pieces)[4], bool transposed);
 

@@ -40,6 +40,8 @@ void write(void* address) {
 
 KernelArguments const& of(void const* arguments) { return *static_cast<KernelArguments const*>(arguments); }
 
+unsigned long long* counter(void const* arguments) { return reinterpret_cast<unsigned long long*>(of(arguments).c); }
+
 void run(char const* name, void (*body)(void const*), int threads = 1) {
   std::vector<Vector> memory(64);
   std::vector<unsigned char> heap(64);
@@ -76,8 +78,9 @@ void run(char const* name, void (*body)(void const*), int threads = 1) {
 }
 
 // One product of which only the descriptors are looked at.
-void multiply(std::uint64_t descriptor_of_a, std::uint64_t descriptor_of_b) {
+void multiply(std::uint64_t descriptor_of_a, std::uint64_t descriptor_of_b, bool is_fenced = true) {
   static constexpr emulator::WarpgroupMma mma{64, 8, 16, 4, nullptr, nullptr, false};
+  emulator::note_registers_fenced(is_fenced);
   emulator::warpgroup_multiply(mma, {descriptor_of_a, true, 2}, {descriptor_of_b, true, 2}, nullptr, false);
 }
 
@@ -135,7 +138,18 @@ int main() {
   constexpr std::uint64_t swizzled = std::uint64_t{1} << 62;  // in 128 bytes
   run("descriptor", [](void const*) { multiply(swizzled, swizzled | 128 / 16); });
   run("descriptor without a swizzle", [](void const*) { multiply(0, swizzled); });
+  run("product without a fence", [](void const*) { multiply(swizzled, swizzled, false); });
   run("mbarrier", [](void const*) { emulator::mbarrier_init(shared(0), 0); });
+  run("mbarrier without a fence", [](void const*) {
+    emulator::mbarrier_init(shared(0), 1);
+    emulator::barrier();
+  });
+  run("counting before a fence", [](void const* x) { emulator::count_up(counter(x), 1); });
+  run("counting with no fence after it", [](void const* x) {
+    emulator::fence();
+    emulator::count_up(counter(x), 1);
+    emulator::barrier();
+  });
   make_map("box", 0, 1024, 64);
   make_map("box at an odd address", 8, 1024, 64);
   make_map("box of odd rows", 0, 9, 64);

@@ -274,7 +274,8 @@ bool multiplies(EmulatorOptions const& options, bool in_parts) {
 
 // Of a kernel with the copy engine: rows and columns in tiles, and steps of k in tiles and some more. The result is of
 // the factors' type, which leaves in boxes, or of the sums'. K is shared by so many clusters of so many CTAs. With
-// `bias`, each column gets one.
+// `bias`, each column gets one; without it, sums of several clusters are added to what C holds, which shows if more
+// than one CTA writes it.
 template <class V, class Result, bool bias = false>
 bool multiplies_boxes(EmulatorOptions const& options, int tiles_m, int tiles_n, int tiles_k, int in_cluster = 1,
                       int clusters = 1) {
@@ -323,6 +324,16 @@ bool multiplies_boxes(EmulatorOptions const& options, int tiles_m, int tiles_n, 
     for (Mode& mode : geometry.n) mode.stride[Role::bias] = 1;
     arguments.data[Role::bias] = of_columns.data();
   }
+  bool const adds = clusters > 1 && !bias;
+  if (adds) {
+    geometry.reads_c = geometry.c_is_d = true;
+    geometry.type[Role::c] = geometry.type[Role::d];
+    for (Modes* modes : {&geometry.m, &geometry.n}) {
+      for (Mode& mode : *modes) mode.stride[Role::c] = mode.stride[Role::d];
+    }
+    arguments.beta = 1;
+    arguments.data[Role::c] = c.data();
+  }
   Cut cut;
   cut.in_cluster = in_cluster;
   cut.count = in_cluster * clusters;
@@ -345,7 +356,7 @@ bool multiplies_boxes(EmulatorOptions const& options, int tiles_m, int tiles_n, 
   }
   for (int j = 0; j < n; ++j) {
     for (int i = 0; i < m; ++i) {
-      float sum = 0;
+      float sum = adds ? -1 : 0;
       for (int p = 0; p < k; ++p) {
         sum += static_cast<float>(a[i * rows.stride[Role::a] + p * steps.stride[Role::a]]) *
                static_cast<float>(b[j * columns.stride[Role::b] + p * steps.stride[Role::b]]);

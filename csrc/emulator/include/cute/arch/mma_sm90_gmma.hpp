@@ -15,7 +15,7 @@
 namespace cute {
 inline namespace emulated {
 
-inline void warpgroup_arrive() {}
+inline void warpgroup_arrive() { cute_py::emulator::note_registers_fenced(true); }
 inline void warpgroup_commit_batch() { cute_py::emulator::warpgroup_commit(); }
 template <int N>
 void warpgroup_wait() {

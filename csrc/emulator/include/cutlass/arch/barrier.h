@@ -42,7 +42,7 @@ struct NamedBarrier {
   }
 };
 
-inline void fence_barrier_init() {}
+inline void fence_barrier_init() { cute_py::emulator::fence_mbarriers(); }
 inline void fence_view_async_shared() { cute_py::emulator::fence_for_copy_engine(); }
 
 }  // namespace emulated
