@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -52,7 +53,7 @@ def numbers(array: np.ndarray, factor: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("kernel", VARIANTS, ids=lambda k: k.name)
-def test_the_predicted_owner_is_the_writer_of_every_element_of_c(kernel: Kernel) -> None:
+def test_every_element_of_c_is_written_once_and_by_its_owner_unless_that_hands_it_over(kernel: Kernel) -> None:
     trace = kernel.trace(*extents(kernel), spaces=("C",))
     np.testing.assert_array_equal(
         trace.C, numbers(trace.A, kernel.factors[-1]) @ numbers(trace.B, kernel.factors[-1]).T
@@ -77,6 +78,27 @@ def test_the_predicted_owner_is_the_writer_of_every_element_of_c(kernel: Kernel)
     hands_over = on_tensor_cores or (kernel.modes > 1 and kernel.kernel != "gemm_skinny")
     if not hands_over and kernel.most_m is None:
         np.testing.assert_array_equal(thread, owner[i % m, j % n])
+
+
+@pytest.mark.parametrize("kernel", [k for k in VARIANTS if k.kernel.endswith("_sm90")], ids=lambda k: k.name)
+def test_the_predicted_owner_puts_every_sum_of_a_warpgroup_into_shared_memory(kernel: Kernel) -> None:
+    """Other threads write C from there. A column of sums is a run of addresses, or in boxes a swizzled line of 32 sums."""
+    m, n, k = kernel.tile
+    writes = kernel.trace(m, n, k, spaces=("shared",)).of("shared", is_write=True)
+    sums = writes[writes["bytes"] == 4]  # mbarriers are of 8 bytes, what copies bring of 16 and more
+    assert len(sums) == m * n
+    columns: Counter[tuple[int, ...]] = Counter()
+    for phase in np.unique(sums["phase"]):
+        of_phase = np.sort(sums[sums["phase"] == phase], order="offset")
+        if (np.diff(of_phase["offset"]) == 4).all():
+            of_phase["offset"] ^= (of_phase["offset"] >> 7 & 7) << 4
+            lines = np.sort(of_phase, order="offset").reshape(-1, 32)
+        else:
+            lines = np.split(of_phase, np.flatnonzero(np.diff(of_phase["offset"]) != 4) + 1)
+        columns.update(tuple(line["thread"]) for line in lines)
+    (rows,) = {len(column) for column in columns}
+    owner, _ = kernel.config.owners
+    assert columns == Counter(tuple(owner[i : i + rows, j]) for i in range(0, m, rows) for j in range(n))
 
 
 @pytest.mark.parametrize(
