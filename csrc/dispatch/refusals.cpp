@@ -59,10 +59,28 @@ bool fits_without_epilogue(Traits const& t, Geometry const& g) {
 
 char const* letter(Major major, char const* mn) { return major == Major::mn ? mn : "k"; }
 
-std::string in_boxes(char const* name, Major major, char const* mn) {
-  return std::string("the copy engine cannot follow ") + name + ": it asks for a unit stride along " +
-         letter(major, mn) +
-         ", for others and an address that are multiples of 16 bytes and not negative, and for at most five modes";
+Obstacle obstacle_in(Geometry const& g, Role role, Major major) {
+  Modes const& mn = role == Role::a ? g.m : g.n;
+  return major == Major::k ? obstacle_to_boxes(g, role, g.k, mn) : obstacle_to_boxes(g, role, mn, g.k);
+}
+
+// The rule of the copy engine that an operand breaks.
+std::string in_boxes(Geometry const& g, Role role, Major major) {
+  bool const is_a = role == Role::a;
+  std::string const text = std::string("the copy engine cannot follow ") + (is_a ? "A: " : "B: ");
+  auto const [kind, number] = obstacle_in(g, role, major);
+  switch (kind) {
+    case Obstacle::Kind::address:
+      return text + "its address is no multiple of " + std::to_string(kBoxAlignment) + " bytes";
+    case Obstacle::Kind::first_stride:
+      return text + "its stride along " + letter(major, is_a ? "m" : "n") + " is " + std::to_string(number) + ", not 1";
+    case Obstacle::Kind::stride:
+      if (number <= 0) return text + "a stride is " + std::to_string(number) + ", not positive";
+      return text + "a stride: " + box_rules::broken_by_stride(number, bytes_of(g.type[role]));
+    default:
+      return text + "it has " + std::to_string(number) + " modes, of which " + std::to_string(kBoxModes) +
+             " are possible";
+  }
 }
 
 std::string in_vectors(char const* name, int bytes, Major major, char const* mn) {
@@ -139,11 +157,11 @@ unsigned refusals(Traits const& t, Geometry const& g, DeviceInfo const& device) 
   };
   if (reads && !lies_in_vectors(Role::a, t.major_a, g.m, t.vector_bytes_a)) refused |= kVectorsA;
   if (reads && !lies_in_vectors(Role::b, t.major_b, g.n, t.vector_bytes_b)) refused |= kVectorsB;
-  auto const lies_in_boxes = [&](Role role, Major major, Modes const& mn) {
-    return major == Major::k ? cute_py::lies_in_boxes(g, role, g.k, mn) : cute_py::lies_in_boxes(g, role, mn, g.k);
+  auto const lies_in_boxes = [&](Role role, Major major) {
+    return obstacle_in(g, role, major).kind == Obstacle::Kind::none;
   };
-  if (reads && t.copies_boxes && !lies_in_boxes(Role::a, t.major_a, g.m)) refused |= kBoxesA;
-  if (reads && t.copies_boxes && !lies_in_boxes(Role::b, t.major_b, g.n)) refused |= kBoxesB;
+  if (reads && t.copies_boxes && !lies_in_boxes(Role::a, t.major_a)) refused |= kBoxesA;
+  if (reads && t.copies_boxes && !lies_in_boxes(Role::b, t.major_b)) refused |= kBoxesB;
   if (t.moved_bytes != 0 && !moves_together(g, t.moved_bytes)) refused |= kMoves;
   if (t.predicated || (refused & kModes)) return refused;
 
@@ -199,8 +217,8 @@ std::string describe(unsigned refused, Traits const& t, Geometry const& g, Devic
   if (refused & kMajorC) append(text, "C is not m-major");
   if (refused & kVectorsA) append(text, in_vectors("A", t.vector_bytes_a, t.major_a, "m"));
   if (refused & kVectorsB) append(text, in_vectors("B", t.vector_bytes_b, t.major_b, "n"));
-  if (refused & kBoxesA) append(text, in_boxes("A", t.major_a, "m"));
-  if (refused & kBoxesB) append(text, in_boxes("B", t.major_b, "n"));
+  if (refused & kBoxesA) append(text, in_boxes(g, Role::a, t.major_a));
+  if (refused & kBoxesB) append(text, in_boxes(g, Role::b, t.major_b));
   if (refused & kMoves) {
     append(text, "moves " + number(t.moved_bytes) + " bytes at a time, which do not lie side by side in A and in C");
   }

@@ -45,16 +45,20 @@ void check_stride(Rules& rules, std::size_t mode, std::int64_t stride, std::int6
                ", it is 1 by definition; next: put the contiguous mode first");
     return;
   }
-  auto const bytes = stride * size;
-  std::string const hint =
-      stride > 0 ? "; next: pad it to " + std::to_string(divide_up(bytes, kAlignment) * kAlignment / size) + " elements"
-                 : "";
-  rules.rule(is_aligned(bytes), "global stride of mode ", mode, ": ", stride, " elements are ", bytes,
-             " bytes, no multiple of ", kAlignment, hint);
-  rules.rule(is_in_reach(bytes), "global stride of mode ", mode, ": ", bytes, " bytes are not in 0 to 2**40 - 1");
+  auto const broken = broken_by_stride(stride, size);
+  rules.rule(broken.empty(), "global stride of mode ", mode, ": ", broken);
 }
 
 }  // namespace
+
+std::string broken_by_stride(std::int64_t elements, std::int64_t element_bytes) {
+  auto const bytes = elements * element_bytes;
+  if (!is_in_reach(bytes)) return std::to_string(bytes) + " bytes are not in 0 to 2**40 - 1";
+  if (is_aligned(bytes)) return "";
+  auto const padded = divide_up(bytes, kAlignment) * kAlignment / element_bytes;
+  return std::to_string(elements) + " elements are " + std::to_string(bytes) + " bytes, no multiple of " +
+         std::to_string(kAlignment) + "; next: pad it to " + std::to_string(padded) + " elements";
+}
 
 Answer ask(Question const& q) {
   Rules rules;

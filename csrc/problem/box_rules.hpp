@@ -22,6 +22,9 @@ constexpr bool is_extent(std::int64_t extent) { return 1 <= extent && extent <= 
 constexpr bool is_box(std::int64_t extent) { return 1 <= extent && extent <= kMostBox; }
 constexpr bool is_step(std::int64_t step) { return 1 <= step && step <= kMostStep; }
 
+// The rule that the stride of a mode beside the first one breaks, with the way out; empty if it breaks none.
+std::string broken_by_stride(std::int64_t elements, std::int64_t element_bytes);
+
 // An array in global memory and a box of it. All have as many modes, the one with stride 1 first.
 struct Question {
   std::string element;  // its type's name

@@ -44,29 +44,46 @@ struct alignas(128) TensorMap {
   unsigned char bytes[128];
 };
 
+// Why the engine cannot follow an array: for its address, for a stride, of the first mode or of another, or for modes
+// beyond the fifth.
+struct Obstacle {
+  enum class Kind { none, address, first_stride, stride, modes };
+  Kind kind = Kind::none;
+  std::int64_t number = 0;  // the stride, or how many modes there are
+};
+
 // Can the engine follow an array? A tile has elements of the first mode of `fast`, along which they lie side by side,
 // and of the first of `other`; of up to three modes that are left it has one, and where a stride is 0, there is nothing
 // to follow.
-inline bool lies_in_boxes(Geometry const& g, Role role, Modes const& fast, Modes const& other) {
-  if (!g.is_aligned(role, kBoxAlignment)) return false;
+inline Obstacle obstacle_to_boxes(Geometry const& g, Role role, Modes const& fast, Modes const& other) {
+  if (!g.is_aligned(role, kBoxAlignment)) return {Obstacle::Kind::address};
   int const element = bytes_of(g.type[role]);
   auto const can_follow = [&](Mode const& mode) {
     auto const bytes = mode.stride[role] * element;
     return bytes > 0 && box_rules::is_aligned(bytes) && box_rules::is_in_reach(bytes);
   };
-  if (fast.rank() > 0 && fast[0].extent != 1 && fast[0].stride[role] != 1) return false;
-  if (other.rank() > 0 && other[0].extent != 1 && !can_follow(other[0])) return false;
-  int further = 0;
-  bool all = true;
+  if (fast.rank() > 0 && fast[0].extent != 1 && fast[0].stride[role] != 1) {
+    return {Obstacle::Kind::first_stride, fast[0].stride[role]};
+  }
+  if (other.rank() > 0 && other[0].extent != 1 && !can_follow(other[0])) {
+    return {Obstacle::Kind::stride, other[0].stride[role]};
+  }
+  int modes = 2;
+  Obstacle found;
   for_each_group(g, [&](Modes const& group) {
     bool const is_tiled = &group == &fast || &group == &other;
     for (int i = is_tiled ? 1 : 0; i < group.rank(); ++i) {
       if (group[i].stride[role] == 0 || group[i].extent == 1) continue;
-      ++further;
-      all = all && can_follow(group[i]);
+      ++modes;
+      if (!can_follow(group[i])) found = {Obstacle::Kind::stride, group[i].stride[role]};
     }
   });
-  return all && further <= kBoxModes - 2;
+  if (modes > kBoxModes) found = {Obstacle::Kind::modes, modes};
+  return found;
+}
+
+inline bool lies_in_boxes(Geometry const& g, Role role, Modes const& fast, Modes const& other) {
+  return obstacle_to_boxes(g, role, fast, other).kind == Obstacle::Kind::none;
 }
 
 // Of factors of a type, the type of D that is written by the engine, if there is nothing more to do than to scale sums.
