@@ -176,6 +176,31 @@ def test_masked_arrays_are_refused() -> None:
     masked = np.ma.masked_array(ones(2, 3), mask=[[0, 1, 0], [0, 0, 0]])
     with pytest.raises(OperandError, match=r"B is a masked array.*\n  next: pass B\.filled"):
         cute_py.gemm(ones(2, 3), masked)
+    with pytest.raises(OperandError, match=r"out is a masked array.*\n  next: pass out\.data"):
+        cute_py.gemm(ones(2, 3), ones(3, 3), out=masked)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "advice"),
+    [
+        (">f8", r"such as A\.astype\(A\.dtype\.newbyteorder\('='\)\)"),
+        (">c16", r"such as A\.astype\(A\.dtype\.newbyteorder\('='\)\)"),
+        ("O", r"such as numpy\.array\(A, dtype=numpy\.float64\)"),
+    ],
+)
+def test_what_cannot_be_exported_is_told_how(dtype: str, advice: str) -> None:
+    A = ones(2, 3).astype(dtype)
+    with pytest.raises(OperandError, match=rf"A \(numpy.ndarray, dtype .*cannot be exported: .*\n  next: .*{advice}"):
+        cute_py.gemm(A, A)
+    with pytest.raises(OperandError, match=r"out \(numpy.ndarray.*\n  next: .*; out\[...\] = a new result converts it"):
+        cute_py.gemm(ones(2, 3), ones(2, 3), out=np.zeros((2, 2), dtype))
+
+
+def test_a_complex_alpha_of_real_numbers_is_refused() -> None:
+    with pytest.raises(
+        OperandError, match=r"alpha is a real number, and a complex one was given\n  next: convert A or B"
+    ):
+        cute_py.gemm(ones(2, 3), ones(2, 3), alpha=1j)
 
 
 def test_errors_are_also_the_builtin_ones() -> None:

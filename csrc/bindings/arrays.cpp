@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -230,7 +232,9 @@ Operand::Operand(char const* name, py::handle object, std::optional<std::uintptr
   }
   if (in_module(object, "numpy.ma")) {
     refuse(std::string(name) + " is a masked array, and a product knows no masks",
-           "pass " + std::string(name) + ".filled(0), or what else masked elements shall count as");
+           std::string_view(name) == "out"
+               ? "pass out.data, whose elements are all written"
+               : "pass " + std::string(name) + ".filled(0), or what else masked elements shall count as");
   }
   import_capsule(stream);
 }
@@ -295,9 +299,14 @@ void Operand::import_capsule(std::optional<std::uintptr_t> stream) {
   auto const refuse_export = [this](std::string const& reason) {
     std::string described = std::string(view_.name) + " (" + type_name(object_);
     if (py::hasattr(object_, "dtype")) described += ", dtype " + py::str(object_.attr("dtype")).cast<std::string>();
+    std::string const name = view_.name;
+    std::string const native = name + ".astype(" + name + ".dtype.newbyteorder('='))";
     refuse(described + ") cannot be exported: " + reason,
-           "pass an array in native byte order whose strides are whole elements, such as numpy.array(" +
-               std::string(view_.name) + ", dtype=numpy.float32)");
+           "pass an array of numbers in native byte order whose strides are whole elements" +
+               (name == "out" ? "; out[...] = a new result converts it, too"
+                : reason.find("byte order") != std::string::npos
+                    ? ", such as " + native
+                    : ", such as numpy.array(" + name + ", dtype=numpy.float64)"));
   };
   auto const is_refusal = [](py::error_already_set const& error) {
     for (PyObject* type : {PyExc_BufferError, PyExc_RuntimeError, PyExc_TypeError, PyExc_ValueError}) {

@@ -355,8 +355,10 @@ class Maker {
   void read_scalars() {
     for (auto const& [name, scalar] : {std::pair{"alpha", r_.alpha}, std::pair{"beta", r_.beta}}) {
       if (scalar.is_complex && !is_complex(g_.compute)) {
-        throw OperandError(function_.name + " computes in " + name_of(g_.compute) + ": " + name +
-                           " is a real number, and a complex one was given");
+        throw OperandError(
+            function_.name + " computes in " + name_of(g_.compute) + ": " + name +
+            " is a real number, and a complex one was given\n  next: convert A or B to a complex type, or give " +
+            name + "'s real part");
       }
     }
     Arguments const x = make_arguments(r_, g_.compute);

@@ -348,8 +348,15 @@ def _moved(x: Any, step: _Step, out: Any) -> Any:
 
 
 def _view(x: Any, step: _Step) -> Any:
-    """Return the modes of `x` in the order of the result, and its diagonals, or nothing if its library has no such views."""
+    """Return the modes of `x` in the order of the result, and its diagonals, or nothing if its library has no such views.
+
+    Views of NumPy's subclasses, such as memmap, are plain arrays, as in NumPy. A masked array is left to a product, which refuses it.
+    """
     given, order = step.modes
+    if type(x) is not np.ndarray and isinstance(x, np.ndarray):
+        if isinstance(x, np.ma.MaskedArray):
+            return None
+        x = np.asarray(x)
     if len(order) == len(given):
         if type(x) is np.ndarray:
             return x.transpose(order)
