@@ -143,6 +143,10 @@ def test_gett_is_the_tutorials(target: str, rng: np.random.Generator) -> None:
             before = C.copy()
             assert cute_py.gett(A, B, C, alpha=2, beta=-1, device=target) is C
             np.testing.assert_array_equal(C, 2 * np.einsum("xyk,nk->xyn", A, B) - before)
+    A, B = draw(rng, (70, 5, 64), "float16", exact=True), draw(rng, (136, 64), "float16", exact=True)
+    C = cute_py.gett(A, B, kernel="gemm_sm90", device=target)
+    np.testing.assert_array_equal(C, np.einsum("xyk,nk->xyn", A.astype("f4"), B.astype("f4")).astype("f2"))
+    A, B = draw(rng, (3, 2, 9)), draw(rng, (2, 9))
     explanation = cute_py.contract.explain("xyk,nk->xyn", A, B, kernel="sgemm_1_gett_f32", device="emulator")
     assert explanation.chosen == "sgemm_1_gett_f32"
     with pytest.raises(OperandError, match="B has rank 3"):

@@ -86,12 +86,58 @@ def test_the_engine_follows_modes() -> None:
     np.testing.assert_array_equal(C, expected.astype(np.float16))
 
 
+# Of CUTLASS's example 51, whose first mode is the fastest one.
+EXAMPLE_51 = {
+    "mnl,mkl,knl": {"m": 4096, "n": 4096, "k": 4096, "l": 1},
+    "lmn,mlk,knl": {"m": 128, "n": 128, "k": 128, "l": 64},
+    "mabpqnl,mlbka,knpql": {"m": 32, "a": 32, "b": 3, "n": 128, "k": 128, "l": 4, "p": 3, "q": 3},
+}
+
+
+@pytest.mark.parametrize("modes", EXAMPLE_51)
+@pytest.mark.parametrize("target", ["emulator", pytest.param("cuda", marks=pytest.mark.gpu)])
+def test_the_contractions_of_example_51(modes: str, target: str) -> None:
+    """Factors and C of float16, D of float32, alpha = beta = 1: in modes as they are, through the copy engine."""
+    extents = EXAMPLE_51[modes]
+    if target == "emulator":
+        extents = {
+            mode: extent if extent < 4 else max(2, extent // 32) * 8 if mode in "mk" else 4
+            for mode, extent in extents.items()
+        }
+    generator = np.random.default_rng(51)
+    c, a, b = (mode[::-1] for mode in modes.split(","))
+
+    def draw(names: str) -> np.ndarray:
+        return generator.integers(-1, 3, [extents[mode] for mode in names]).astype(np.float16)
+
+    A, B, C = draw(a), draw(b), draw(c)
+    D = np.full(C.shape, np.nan, np.float32)
+    cute_py.contract(f"{a},{b}->{c}", A, B, C, beta=1, out=D, kernel="gemm_sm90", device=target)
+    expected = np.einsum(f"{a},{b}->{c}", A.astype(np.float32), B.astype(np.float32), optimize=True) + C
+    np.testing.assert_array_equal(D, expected)
+
+
 def test_what_the_engine_cannot_follow_is_said() -> None:
-    A, B = np.zeros((64, 64), np.float16), np.zeros((64, 65), np.float16)[:, :64]
-    with pytest.raises(
-        cute_py.UnsupportedProblemError, match="the copy engine cannot follow A: it asks for a unit stride along k"
+    whole = np.zeros((64, 64), np.float16)
+    for B, rule in (
+        (
+            np.zeros((64, 65), np.float16)[:, :64],
+            "a stride: 65 elements are 130 bytes, no multiple of 16; next: pad it to 72",
+        ),
+        (whole[::-1], "a stride is -64, not positive"),
+        (np.broadcast_to(whole[0], (64, 64)), "a stride is 0, not positive"),
+        (np.zeros((64, 128), np.float16)[:, ::2], "its stride along k is 2, not 1"),
+        (np.zeros(64 * 64 + 4, np.float16)[4:].reshape(64, 64), "its address is no multiple of 16 bytes"),
     ):
-        cute_py.gemm(A, B, kernel="gemm_sm90", device="emulator")
+        with pytest.raises(cute_py.UnsupportedProblemError, match=f"tn_f16.*the copy engine cannot follow B: {rule}"):
+            cute_py.gemm(whole, B, kernel="gemm_sm90", device="emulator")
+    many = np.zeros((8,) * 6, np.float16)
+    with pytest.raises(
+        cute_py.UnsupportedProblemError, match="cannot follow A: it has 6 modes, of which 5 are possible"
+    ):
+        cute_py.contract(
+            "abcdek,nk->eadbcn", many[::2, ::2, ::2, ::2, ::2], whole[:, :8], kernel="gemm_sm90", device="emulator"
+        )
 
 
 def test_other_generations_lack_its_instructions() -> None:

@@ -102,12 +102,13 @@ def gett(
     Parameters
     ----------
     A, B, C
-        float32 arrays (M0,M1,K), (N,K) and (M0,M1,N) of any strides. A new C has its last mode as the fastest.
+        Arrays (M0,M1,K), (N,K) and (M0,M1,N) of any strides; of float32, unless `kernel` takes other types. A new C has its last
+        mode as the fastest.
     kernel
-        This one, or any other that `kernels` lists for float32.
+        This one, or any other that `kernels` lists for the type: ``"gemm_sm90"`` is CUTLASS's example 51, in float16.
 
     The other parameters, what is returned and what is raised are as in `gemm`. Source: CUTLASS, examples/cute/tutorial,
-    the launcher gemm_gett.
+    the launcher gemm_gett; examples/51_hopper_gett.
 
     >>> import cute_py, numpy as np
     >>> A, B = np.ones((3, 2, 5), np.float32), np.ones((4, 5), np.float32)
