@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -110,7 +111,8 @@ def wheels(session: nox.Session) -> None:
 def aarch64(session: nox.Session) -> None:
     """Compile the CPU engine for aarch64, whose vectors its templates use, with Debian's g++-aarch64-linux-gnu."""
     sources = session.run("git", "ls-files", "csrc/cpu/*.cpp", external=True, silent=True).split()
-    folders = ("third_party/cutlass/include", "/usr/local/cuda/include", "/usr/local/cuda/include/cccl")
+    cuda = Path(shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc").resolve().parents[1] / "include"
+    folders = ("third_party/cutlass/include", cuda, cuda / "cccl")
     for source in sources:
         if "_avx" in source:
             continue
