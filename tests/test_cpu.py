@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import cute_py
-from cute_py import UnsupportedProblemError
+from cute_py import OperandError, UnsupportedProblemError
 from cute_py.testing import strided_array
 
 KERNELS = ("cpu", "cpu_loops", "cpu_small")
@@ -248,6 +250,17 @@ def test_one_operand_is_a_view_of_it() -> None:
     assert cute_py.einsum("ijk->kij", A, out=out) is out
     np.testing.assert_array_equal(out, A.transpose(2, 0, 1))
     assert cute_py.einsum.explain("ijk->kij", A, out=out).pairs[0].compute == "copy"
+
+
+@pytest.mark.parametrize("subscripts", ["ii->i", "ij->ji"])
+def test_views_of_subclasses_are_plain_arrays_that_can_be_written(subscripts: str, tmp_path: Path) -> None:
+    for square in (np.memmap(tmp_path / "file", np.float32, "w+", shape=(4, 4)), np.matrix(np.zeros((4, 4)))):
+        view = cute_py.einsum(subscripts, square)
+        assert type(view) is np.ndarray
+        view[...] = 1
+        np.testing.assert_array_equal(np.einsum(subscripts, np.asarray(square)), 1)
+    with pytest.raises(OperandError, match="A is a masked array"):
+        cute_py.einsum(subscripts, np.ma.masked_array(np.zeros((4, 4)), mask=np.eye(4)))
 
 
 def test_one_operand_of_pytorch_is_a_view_of_it() -> None:
@@ -492,6 +505,27 @@ def test_biases_and_activations_of_whole_tiles(kernel: str, isa: str, dtype: str
                 np.testing.assert_allclose(out, expected, rtol=1e-5, atol=k * np.finfo(dtype).eps * 20)
                 room[1:-1, 1:-1] = 7
                 assert (room == 7).all()
+
+
+@pytest.mark.parametrize(("dtype", "error"), [("float32", 2e-7), ("float64", 4e-16)])
+@pytest.mark.parametrize("activation", ["sigmoid", "silu", "gelu", "gelu_tanh"])
+@pytest.mark.parametrize("isa", isas())
+def test_activations_are_as_exact_as_the_documentation_says(
+    isa: str, activation: str, dtype: str, error: float
+) -> None:
+    x = np.concatenate([np.linspace(-12, 12, 4801), np.geomspace(1e-30, 1e-3, 100)]).astype(dtype)
+    epilogue = cute_py.Epilogue(activation=activation)
+    one = np.ones((1, 1), dtype)
+    y = cute_py.gemm(x[:, None], one, epilogue=epilogue, kernel=f"cpu_{isa}_f{8 * one.itemsize}")[:, 0]
+    wide = x.astype(np.longdouble)
+    expected = {
+        "sigmoid": lambda: 1 / (1 + np.exp(-wide)),
+        "silu": lambda: wide / (1 + np.exp(-wide)),
+        "gelu_tanh": lambda: wide / (1 + np.exp(-2 * np.sqrt(2 / np.longdouble(np.pi)) * (wide + wide**3 * 0.044715))),
+        "gelu": lambda: 0.5 * wide * np.vectorize(math.erfc)(-x.astype(np.float64) / math.sqrt(2)),
+    }[activation]()
+    scale = abs(expected) if activation == "sigmoid" else abs(wide)
+    assert (abs(y - expected) <= error * scale + np.finfo(dtype).smallest_subnormal).all()
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
