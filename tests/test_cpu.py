@@ -252,6 +252,7 @@ def test_one_operand_is_a_view_of_it() -> None:
     assert cute_py.einsum.explain("ijk->kij", A, out=out).pairs[0].compute == "copy"
 
 
+@pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
 @pytest.mark.parametrize("subscripts", ["ii->i", "ij->ji"])
 def test_views_of_subclasses_are_plain_arrays_that_can_be_written(subscripts: str, tmp_path: Path) -> None:
     for square in (np.memmap(tmp_path / "file", np.float32, "w+", shape=(4, 4)), np.matrix(np.zeros((4, 4)))):
