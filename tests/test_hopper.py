@@ -129,7 +129,9 @@ def test_what_the_engine_cannot_follow_is_said() -> None:
         (np.zeros((64, 128), np.float16)[:, ::2], "its stride along k is 2, not 1"),
         (np.zeros(64 * 64 + 4, np.float16)[4:].reshape(64, 64), "its address is no multiple of 16 bytes"),
     ):
-        with pytest.raises(cute_py.UnsupportedProblemError, match=f"tn_f16.*the copy engine cannot follow [AB]: {rule}"):
+        with pytest.raises(
+            cute_py.UnsupportedProblemError, match=f"tn_f16.*the copy engine cannot follow [AB]: {rule}"
+        ):
             cute_py.gemm(whole, B, kernel="gemm_sm90", device="emulator")
     many = np.zeros((8,) * 6, np.float16)
     with pytest.raises(
