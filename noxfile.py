@@ -63,7 +63,9 @@ def sanitizers(session: nox.Session) -> None:
     }
     unsuitable = "not compiler and not tools"
     # What measures time, and workers with a limit of memory, of which a sanitizer takes more than they have.
-    slow_or_large = "quickly or workers_in_processes or operands_of_four_times_the_memory or lost_worker"
+    slow_or_large = (
+        "quickly or would_take_long or workers_in_processes or operands_of_four_times_the_memory or lost_worker"
+    )
     session.run(
         "pytest",
         "-n2",

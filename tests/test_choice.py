@@ -25,6 +25,7 @@ INVENTED = Device("invented", copies_arrays=True)
 SOURCES = [
     "tests/cpp/programs.cpp",
     *(f"csrc/dispatch/{name}.cpp" for name in ("choose", "fold", "pack", "program", "refusals")),
+    "csrc/problem/box_rules.cpp",
     *(f"csrc/kernels/{name}/rules.cpp" for name in ("sgemm_1", "sgemm_sm80", "gemm_skinny", "gemm_small", "permute")),
 ]
 
