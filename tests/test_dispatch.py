@@ -110,7 +110,7 @@ def test_a_c_with_too_many_columns_for_a_grid_is_right() -> None:
 
 
 def test_the_cpu_gets_its_best_instruction_set() -> None:
-    order = ["baseline", "avx2", "avx512"]
+    order = ["baseline", "avx2", "avx512", "avx512_vnni"]
     for kernel, extents in (("cpu_small", (3, 4, 5)), ("cpu", (700, 700, 700)), ("cpu_loops", (1, 1, 30000))):
         explanation = cute_py.gemm.explain(*operands(*extents, "tn"))
         chosen = cute_py.kernels()[explanation.chosen or ""]

@@ -80,7 +80,7 @@ def test_it_is_chosen_where_it_is_faster() -> None:
     assert [step.what for step in named.steps] == ["multiply"]
 
 
-SETS = ["baseline", "avx2", "avx512"]  # of instructions
+SETS = ["baseline", "avx2", "avx512", "avx512_vnni"]  # of instructions
 MISSING = SETS[SETS.index(cute_py._core.host_isa()) + 1 :]
 HOST = [
     v.name

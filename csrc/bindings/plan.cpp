@@ -79,6 +79,7 @@ class HeldPlan {
   }
 
   std::int64_t workspace_bytes() const { return prepared_ != nullptr ? prepared_->workspace_bytes() : 0; }
+  std::int64_t scratch_bytes() const { return prepared_ != nullptr ? prepared_->scratch_bytes() : 0; }
   std::string const& name() const { return name_; }
   py::dict const& facts() const { return facts_; }
 
@@ -138,6 +139,8 @@ PyObject* vectorcall(PyObject* self, PyObject* const* arguments, std::size_t fla
 
 PyObject* workspace_bytes(PyObject* self, void*) { return PyLong_FromLongLong(held_by(self).workspace_bytes()); }
 
+PyObject* scratch_bytes(PyObject* self, void*) { return PyLong_FromLongLong(held_by(self).scratch_bytes()); }
+
 PyObject* fact(PyObject* self, void* name) {
   return guarded([&]() -> py::object { return held_by(self).facts()[static_cast<char const*>(name)]; });
 }
@@ -193,6 +196,10 @@ array([[6., 6., 6., 6.],
     static PyGetSetDef attributes[] = {
         {"workspace_bytes", &workspace_bytes, nullptr,
          "Memory for what is packed, and for sums, between the steps, in bytes; mostly 0.", nullptr},
+        {"scratch_bytes", &scratch_bytes, nullptr,
+         "What a call takes beside that on a CPU, in all threads, for packed panels and for sums of whole tiles, in "
+         "bytes: at most 16 MiB a thread, of a product of two vectors or less 0. On other devices 0.",
+         nullptr},
         {"shape", &fact, nullptr, "Of the result.", const_cast<char*>("shape")},
         {"dtype", &fact, nullptr, "The name of the result's type.", const_cast<char*>("dtype")},
         {}};

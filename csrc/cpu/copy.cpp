@@ -350,7 +350,7 @@ void add(std::vector<Entry>& entries) {
   traits.results = kAllTypes;
   traits.one_type = true;
   traits.isa = isa;
-  traits.has_isa = true;
+  traits.widest_isa = kWidestIsa;
   entries.push_back({traits, &copy_rules, &prepare<isa>, nullptr, nullptr});
 }
 

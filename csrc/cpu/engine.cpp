@@ -219,6 +219,56 @@ void pack(Block const& block, std::int64_t width, LineKernel<typename Arithmetic
   }
 }
 
+// Packs int8 in words of several steps of k, in panels (width,words,panel):(1,width,width*words), each with some room
+// behind it.
+void pack_words(Block const& block, std::int64_t width, WordKernel const& kernel, LineKernel<std::uint32_t> const& line,
+                bool is_a, std::uint32_t* packed) {
+  static constexpr std::int64_t kMostRows = 64;
+  static constexpr std::int8_t kZeros[kMostRows] = {};
+  constexpr std::int64_t kWords = 64;  // of a row, at a time
+  bool const steps_follow = follow_one_another(block.steps, block.step_count);
+  auto const* const data = static_cast<std::int8_t const*>(block.data);
+  auto const words = ceil_div(block.step_count, kernel.steps);
+  for (std::int64_t first = 0; first < block.row_count; first += width) {
+    auto const* const rows = block.rows + first;
+    auto const count = std::min(width, block.row_count - first);
+    auto* const out = packed + first * words;
+    if (follow_one_another(rows, count) && !(steps_follow && count == 1)) {
+      if (count < width) std::fill_n(out, width * words, 0);
+      for (std::int64_t w = 0; w < words; ++w) {
+        std::int8_t const* from[kMostStepsOfWord];
+        for (int s = 0; s < kernel.steps; ++s) {
+          auto const p = w * kernel.steps + s;
+          from[s] = p < block.step_count ? data + rows[0] + block.steps[p] : kZeros;
+        }
+        kernel.join_steps(count, from, is_a, out + w * width);
+      }
+      continue;
+    }
+    alignas(64) std::uint32_t buffer[kMostLanes][kWords];
+    std::uint32_t const* starts[kMostLanes];
+    for (std::int64_t w = 0; w < words; w += kWords) {
+      auto const* const steps = block.steps + w * kernel.steps;
+      auto const step_count = std::min(kWords * kernel.steps, block.step_count - w * kernel.steps);
+      for (auto group = (width - 1) / line.lanes * line.lanes; group >= 0; group -= line.lanes) {
+        for (int lane = 0; lane < line.lanes; ++lane) {
+          auto const* row = data + rows[std::min(group + lane, count - 1)];
+          std::int8_t gathered[kWords * kMostStepsOfWord];
+          if (steps_follow) {
+            row += steps[0];
+          } else {
+            for (std::int64_t p = 0; p < step_count; ++p) gathered[p] = row[steps[p]];
+            row = gathered;
+          }
+          kernel.join_row(step_count, row, is_a, buffer[lane]);
+          starts[lane] = buffer[lane];
+        }
+        line.transpose(starts, ceil_div(step_count, kernel.steps), out + w * width + group, width);
+      }
+    }
+  }
+}
+
 // Complex numbers of the type that is computed in, a panel's rows side by side or along k, with steps of k one after
 // the other. Calls put(p, row) with the rows of step p side by side.
 template <class T, class Put>
@@ -345,50 +395,157 @@ struct Range {
   std::int64_t count;
 };
 
-// One rectangle of the result of one product of the batch.
+// The micro-kernels of an instruction set.
+template <class Scalar>
+struct Kernels {
+  MicroKernel<Scalar> micro;
+  LineKernel<Scalar> line;
+  LineKernel<double> pairs;  // moves pairs of floats
+  WordKernel words;
+};
+
+template <class Scalar, Isa isa>
+Kernels<Scalar> kernels_of() {
+  constexpr Isa kLines = std::min(isa, kWidestIsa);
+  return {micro_kernel<Scalar, isa>(), line_kernel<Scalar, kLines>(), line_kernel<double, kLines>(),
+          std::is_same_v<Scalar, std::uint32_t> ? word_kernel<isa>() : WordKernel{1, nullptr, nullptr}};
+}
+
+// How rectangles of the result are computed, of up to so many rows and columns, and what that takes.
 template <Compute compute>
-class Multiplication {
+class Blocking {
+ protected:
   using Scalar = typename Arithmetic<compute>::Scalar;
   using Accumulator = typename Arithmetic<compute>::Accumulator;
   using Sum = SumOf<Scalar>;
   static constexpr bool kComplex = kIsComplex<Accumulator>;
+  static constexpr bool kInWords = std::is_same_v<Scalar, std::uint32_t>;
   static constexpr int kParts = cpu::kParts<compute>;  // real and imaginary part
-  static constexpr std::int64_t kMostRows = 48;
 
  public:
-  Multiplication(MicroKernel<Scalar> const& micro, LineKernel<Scalar> const& line, LineKernel<double> const& pairs,
-                 Geometry const& g, Arguments const& x, std::int64_t rows, std::int64_t columns)
-      : micro_(micro),
-        line_(line),
-        pairs_(pairs),
+  Blocking(Kernels<Scalar> const& kernels, Geometry const& g, bool is_scaled, std::int64_t rows, std::int64_t columns)
+      : kernels_(kernels),
+        micro_(kernels_.micro),
         g_(g),
-        x_(x),
-        nr_(kComplex ? micro.nr_complex : micro.nr),
+        nr_(kComplex ? micro_.nr_complex : micro_.nr),
         k_(g.k.size()),
-        block_k_(std::clamp<std::int64_t>(k_, 1, kBlockOfK)),
+        block_k_(std::clamp<std::int64_t>(k_, 1, kBlockOfK * kernels.words.steps)),
         blocks_(ceil_div(k_, block_k_)),
-        stores_plainly_(is_plain(g, micro)),
+        stores_plainly_(is_plain(g, is_scaled)),
         // Sums of a group of blocks are kept where the result will be, unless C is there.
         keeps_in_d_((stores_plainly_ || (kComplex && joins_plainly())) && !(g.reads_c && g.c_is_d) &&
                     follows(g, Role::d)),
-        writes_at_once_(stores_plainly_ && keeps_in_d_ && !g.reads_c && g.n.rank() <= 1 && k_ <= kFewSteps),
-        block_m_(std::min(round_up(rows, micro.mr), kBytesOfA / bytes_of_step() / micro.mr * micro.mr)),
+        writes_at_once_(!kInWords && stores_plainly_ && keeps_in_d_ && !g.reads_c && g.n.rank() <= 1 &&
+                        k_ <= kFewSteps),
+        block_m_(std::min(round_up(rows, micro_.mr), kBytesOfA / bytes_of_step() / micro_.mr * micro_.mr)),
         block_n_(std::min(round_up(columns, nr_), kBytesOfB / bytes_of_step() / nr_ * nr_)),
-        sum_m_(rows_of_sums(rows)),
-        memory_(bytes_of_workspace()),
-        packed_a_(memory_.take<Scalar>(size_of_a())),
-        packed_b_(memory_.take<Scalar>(size_of_b())),
+        sum_m_(rows_of_sums(rows)) {}
+
+  std::size_t scratch_bytes() const {
+    auto const scalars = [](std::int64_t count) { return Workspace::bytes_of<Scalar>(count); };
+    return scalars(size_of_a()) + scalars(size_of_b()) + scalars(size_of_tile()) + scalars(size_of_group()) +
+           2 * Workspace::bytes_of<Sum>(size_of_sums());
+  }
+
+ protected:
+  // Steps of k as they are packed.
+  std::int64_t words(std::int64_t steps) const { return ceil_div(steps, kernels_.words.steps); }
+
+  std::int64_t size_of_a() const { return block_m_ * words(block_k_) * kParts + kMostLanes; }
+  std::int64_t size_of_b() const { return block_n_ * words(block_k_) * kParts + kMostLanes; }
+  std::int64_t size_of_tile() const { return kParts * micro_.mr * nr_; }
+  std::int64_t size_of_group() const { return blocks_ <= 1 || keeps_in_d_ ? 0 : sum_m_ * block_n_ * kParts; }
+  std::int64_t size_of_sums() const { return blocks_ <= kBlocksOfGroup ? 0 : sum_m_ * block_n_ * kParts; }
+
+  // The same of complex numbers.
+  bool joins_plainly() const { return g_.is_plain() && g_.type[Role::d] == numeric::kDTypeOf<Accumulator>; }
+
+  // Do rows follow one another, wherever a tile begins?
+  static bool follows(Geometry const& g, Role role) {
+    return g.m.rank() == 0 || (g.m.rank() == 1 && g.m[0].stride[role] == 1);
+  }
+
+ private:
+  // Is D = alpha * sums + beta * C all that is done, in one type? Of int32, whose alpha and beta are doubles, D = sums.
+  static bool is_plain(Geometry const& g, bool is_scaled) {
+    auto const type = g.type[Role::d];
+    bool const one_type = type == numeric::kDTypeOf<Accumulator> && (!g.reads_c || g.type[Role::c] == type);
+    return !kComplex && one_type && g.is_plain() && !(kInWords && (g.reads_c || is_scaled));
+  }
+
+  std::int64_t rows_of_sums(std::int64_t rows) const {
+    auto const all = round_up(rows, micro_.mr);
+    if (blocks_ <= 1 || (keeps_in_d_ && blocks_ <= kBlocksOfGroup)) return all;
+    std::int64_t const of_element = kParts * (sizeof(Scalar) + (blocks_ > kBlocksOfGroup ? 2 * sizeof(Sum) : 0));
+    return std::min(all, std::max(kBytesOfSums / (of_element * block_n_) / block_m_, std::int64_t{1}) * block_m_);
+  }
+
+  // Of the packed elements of a row or a column in a block of K.
+  static constexpr std::int64_t bytes_of_step() { return kBlockOfK * kParts * sizeof(Scalar); }
+
+ protected:
+  Kernels<Scalar> const kernels_;
+  MicroKernel<Scalar> const& micro_;
+  Geometry const& g_;
+  std::int64_t const nr_;
+  std::int64_t const k_;
+  std::int64_t const block_k_;
+  std::int64_t const blocks_;
+  bool const stores_plainly_;
+  bool const keeps_in_d_;
+  bool const writes_at_once_;  // a tile, out of the registers that it is summed in
+  std::int64_t const block_m_;
+  std::int64_t const block_n_;
+  std::int64_t const sum_m_;
+};
+
+// One rectangle of the result of one product of the batch.
+template <Compute compute>
+class Multiplication : Blocking<compute> {
+  using Base = Blocking<compute>;
+  using Base::block_k_;
+  using Base::block_m_;
+  using Base::block_n_;
+  using Base::blocks_;
+  using Base::follows;
+  using Base::g_;
+  using Base::joins_plainly;
+  using Base::k_;
+  using Base::kComplex;
+  using Base::keeps_in_d_;
+  using Base::kernels_;
+  using Base::kInWords;
+  using Base::kParts;
+  using Base::micro_;
+  using Base::nr_;
+  using Base::size_of_tile;
+  using Base::stores_plainly_;
+  using Base::sum_m_;
+  using Base::writes_at_once_;
+  using typename Base::Accumulator;
+  using typename Base::Scalar;
+  using typename Base::Sum;
+  static constexpr std::int64_t kMostRows = 48;
+
+ public:
+  Multiplication(Kernels<Scalar> const& kernels, Geometry const& g, Arguments const& x, std::int64_t rows,
+                 std::int64_t columns)
+      : Base(kernels, g, x.alpha != 1.0, rows, columns),
+        x_(x),
+        memory_(this->scratch_bytes()),
+        packed_a_(memory_.take<Scalar>(this->size_of_a())),
+        packed_b_(memory_.take<Scalar>(this->size_of_b())),
         tile_(memory_.take<Scalar>(size_of_tile())),
-        group_(memory_.take<Scalar>(size_of_group())),
-        sums_(memory_.take<Sum>(size_of_sums())),
-        lost_(memory_.take<Sum>(BlockSums<Scalar>::kKeepsLost ? size_of_sums() : 0)),
+        group_(memory_.take<Scalar>(this->size_of_group())),
+        sums_(memory_.take<Sum>(this->size_of_sums())),
+        lost_(memory_.take<Sum>(BlockSums<Scalar>::kKeepsLost ? this->size_of_sums() : 0)),
         a_rows_(block_m_),
         b_rows_(block_n_),
         a_steps_(block_k_),
         b_steps_(block_k_),
         tile_columns_(nr_),
-        finish_(g, x, line_) {
-    for (std::int64_t j = 0; j < nr_; ++j) tile_columns_[j] = j * micro.mr;
+        finish_(g, x, kernels_.line) {
+    for (std::int64_t j = 0; j < nr_; ++j) tile_columns_[j] = j * micro_.mr;
   }
 
   void run(std::int64_t l, Range const& m, Range const& n, Execution const& execution) {
@@ -410,41 +567,21 @@ class Multiplication {
   }
 
  private:
-  static bool is_plain(Geometry const& g, MicroKernel<Scalar> const& micro) {
-    auto const type = g.type[Role::d];
-    bool const one_type = type == numeric::kDTypeOf<Accumulator> && (!g.reads_c || g.type[Role::c] == type);
-    return !kComplex && one_type && micro.store != nullptr && g.is_plain();
+  // Of the innermost loops; of int32 there is none.
+  Scalar alpha() const {
+    if constexpr (kInWords) {
+      return 1;
+    } else {
+      return finish_.alpha();
+    }
   }
-
-  // The same of complex numbers.
-  bool joins_plainly() const { return g_.is_plain() && g_.type[Role::d] == numeric::kDTypeOf<Accumulator>; }
-
-  // Do rows follow one another, wherever a tile begins?
-  static bool follows(Geometry const& g, Role role) {
-    return g.m.rank() == 0 || (g.m.rank() == 1 && g.m[0].stride[role] == 1);
+  Scalar beta() const {
+    if constexpr (kInWords) {
+      return 0;
+    } else {
+      return g_.reads_c ? finish_.beta() : Scalar(0);
+    }
   }
-
-  std::int64_t rows_of_sums(std::int64_t rows) const {
-    auto const all = round_up(rows, micro_.mr);
-    if (blocks_ <= 1 || (keeps_in_d_ && blocks_ <= kBlocksOfGroup)) return all;
-    std::int64_t const of_element = kParts * (sizeof(Scalar) + (blocks_ > kBlocksOfGroup ? 2 * sizeof(Sum) : 0));
-    return std::min(all, std::max(kBytesOfSums / (of_element * block_n_) / block_m_, std::int64_t{1}) * block_m_);
-  }
-
-  std::int64_t size_of_a() const { return block_m_ * block_k_ * kParts + kMostLanes; }
-  std::int64_t size_of_b() const { return block_n_ * block_k_ * kParts + kMostLanes; }
-  std::int64_t size_of_tile() const { return kParts * micro_.mr * nr_; }
-  std::int64_t size_of_group() const { return blocks_ <= 1 || keeps_in_d_ ? 0 : sum_m_ * block_n_ * kParts; }
-  std::int64_t size_of_sums() const { return blocks_ <= kBlocksOfGroup ? 0 : sum_m_ * block_n_ * kParts; }
-
-  std::size_t bytes_of_workspace() const {
-    auto const scalars = [](std::int64_t count) { return Workspace::bytes_of<Scalar>(count); };
-    return scalars(size_of_a()) + scalars(size_of_b()) + scalars(size_of_tile()) + scalars(size_of_group()) +
-           2 * Workspace::bytes_of<Sum>(size_of_sums());
-  }
-
-  // Of the packed elements of a row or a column in a block of K.
-  static constexpr std::int64_t bytes_of_step() { return kBlockOfK * kParts * sizeof(Scalar); }
 
   // Rows and columns that share their sums: all of K, then the epilogue.
   void multiply_blocks(Range const& m, Range const& n) {
@@ -466,9 +603,11 @@ class Multiplication {
       fill_offsets(g_.n, Role::b, n.first, n.count, b_rows_.data());
       Block const block_b{b_, g_.type[Role::b], b_rows_.data(), n.count, b_steps_.data(), kk};
       if constexpr (kComplex) {
-        pack_numbers<compute>(block_b, nr_, pairs_, packed_b_);
+        pack_numbers<compute>(block_b, nr_, kernels_.pairs, packed_b_);
+      } else if constexpr (kInWords) {
+        pack_words(block_b, nr_, kernels_.words, kernels_.line, false, packed_b_);
       } else {
-        pack<compute>(block_b, nr_, line_, packed_b_);
+        pack<compute>(block_b, nr_, kernels_.line, packed_b_);
       }
       for (std::int64_t ib = 0; ib < m.count; ib += block_m_) {
         auto const rows = std::min(block_m_, m.count - ib);
@@ -480,27 +619,30 @@ class Multiplication {
         fill_offsets(g_.m, Role::a, m.first + ib, rows, a_rows_.data());
         Block const block_a{a_, g_.type[Role::a], a_rows_.data(), rows, a_steps_.data(), kk};
         if constexpr (kComplex) {
-          pack_parts<compute>(block_a, micro_.mr, g_.conj_a != g_.conj_b, line_, pairs_, packed_a_);
+          pack_parts<compute>(block_a, micro_.mr, g_.conj_a != g_.conj_b, kernels_.line, kernels_.pairs, packed_a_);
+        } else if constexpr (kInWords) {
+          pack_words(block_a, micro_.mr, kernels_.words, kernels_.line, true, packed_a_);
         } else {
-          pack<compute>(block_a, micro_.mr, line_, packed_a_);
+          pack<compute>(block_a, micro_.mr, kernels_.line, packed_a_);
         }
         auto const block = kb / block_k_;
+        auto const steps = this->words(kk);
         for_each_tile(rows, n.count, [&](std::int64_t i, std::int64_t j) {
           bool const writes_d = keeps_in_d_ || block + 1 == blocks_;
           if (writes_d && follows(g_, Role::d) && i + micro_.mr < rows)
             prefetch(ib + i + micro_.mr, j, m.count, n.count);
-          if (writes_at_once_) return multiply_and_write(kk, i, j, ib + i, m.count, n.count);
-          if (is_whole_in_d(block, i, j, rows, n.count)) return multiply_into_d(block, kk, i, j, ib + i);
+          if (writes_at_once_) return multiply_and_write(steps, i, j, ib + i, m.count, n.count);
+          if (is_whole_in_d(block, i, j, rows, n.count)) return multiply_into_d(block, steps, i, j, ib + i);
           if constexpr (!kComplex) {
             if (!keeps_in_d_ && 1 < blocks_ && blocks_ <= kBlocksOfGroup) {
               auto* const sums = group_ + j * sum_m_ + (ib + i) * nr_;
-              micro_.multiply_into(kk, packed_a_ + i * kk, packed_b_ + j * kk, block == 0, Scalar(1), sums,
+              micro_.multiply_into(steps, packed_a_ + i * steps, packed_b_ + j * steps, block == 0, Scalar(1), sums,
                                    tile_columns_.data());
               if (block + 1 == blocks_) finish(sums, ib + i, j, m.count, n.count);
               return;
             }
           }
-          multiply_tile(kk, i, j);
+          multiply_tile(steps, i, j);
           if (add_blocks(block, ib + i, j, m.count, n.count)) finish(tile_, ib + i, j, m.count, n.count);
         });
       }
@@ -545,14 +687,14 @@ class Multiplication {
     if constexpr (kComplex) {
       micro_.multiply_complex_into(kk, a, b, block == 0, d, columns);
     } else {
-      micro_.multiply_into(kk, a, b, block == 0, block + 1 == blocks_ ? finish_.alpha() : Scalar(1), d, columns);
+      micro_.multiply_into(kk, a, b, block == 0, block + 1 == blocks_ ? alpha() : Scalar(1), d, columns);
     }
   }
 
   // multiply_tile() of a tile whose rows from `row` on are done.
   void multiply_and_write(std::int64_t kk, std::int64_t i, std::int64_t j, std::int64_t row, std::int64_t rows_left,
                           std::int64_t columns_left) const {
-    if constexpr (!kComplex && !std::is_same_v<Scalar, std::uint32_t>) {
+    if constexpr (!kComplex && !kInWords) {
       auto const rows = std::min<std::int64_t>(micro_.mr, rows_left - row);
       auto const columns = std::min<std::int64_t>(nr_, columns_left - j);
       auto* const d = static_cast<Scalar*>(d_) + d_places_.rows[row] + d_places_.columns[j];
@@ -583,25 +725,23 @@ class Multiplication {
     if (blocks_ == 1) return true;
     auto const place = kParts * (j * sum_m_ + i * nr_);
     auto const all = size_of_tile();
-    if constexpr (!std::is_same_v<Scalar, std::uint32_t>) {
-      if (keeps_in_d_) {
-        auto const rows = std::min<std::int64_t>(micro_.mr, rows_left - i);
-        auto const columns = std::min<std::int64_t>(nr_, columns_left - j);
-        auto const in_group = block % kBlocksOfGroup;
-        if (in_group > 0) add_sums_in_d(i, j, rows, columns);
-        if (!is_last && in_group + 1 < kBlocksOfGroup) {
-          keep_sums_in_d(i, j, rows, columns);
-          return false;
-        }
-        bool const is_first = block < kBlocksOfGroup;
-        if (is_last && is_first) return true;
-        Sum* const lost = BlockSums<Scalar>::kKeepsLost ? lost_ + place : nullptr;
-        line_.gather(all, tile_, sums_ + place, lost, is_first);
-        if (is_last) line_.settle(all, sums_ + place, lost, tile_);
-        return is_last;
+    if (keeps_in_d_) {
+      auto const rows = std::min<std::int64_t>(micro_.mr, rows_left - i);
+      auto const columns = std::min<std::int64_t>(nr_, columns_left - j);
+      auto const in_group = block % kBlocksOfGroup;
+      if (in_group > 0) add_sums_in_d(i, j, rows, columns);
+      if (!is_last && in_group + 1 < kBlocksOfGroup) {
+        keep_sums_in_d(i, j, rows, columns);
+        return false;
       }
+      bool const is_first = block < kBlocksOfGroup;
+      if (is_last && is_first) return true;
+      Sum* const lost = BlockSums<Scalar>::kKeepsLost ? lost_ + place : nullptr;
+      kernels_.line.gather(all, tile_, sums_ + place, lost, is_first);
+      if (is_last) kernels_.line.settle(all, sums_ + place, lost, tile_);
+      return is_last;
     }
-    BlockSums<Scalar>{line_, all, group_ + place, sums_ + place, lost_ + place}.add(block, is_last, tile_);
+    BlockSums<Scalar>{kernels_.line, all, group_ + place, sums_ + place, lost_ + place}.add(block, is_last, tile_);
     return is_last;
   }
 
@@ -611,7 +751,7 @@ class Multiplication {
     if constexpr (kComplex) {
       for (std::int64_t jj = 0; jj < columns; ++jj) {
         auto* const re = tile_ + jj * micro_.mr;
-        line_.add_parts(rows, d + 2 * d_places_.columns[j + jj], re, re + micro_.mr * nr_);
+        kernels_.line.add_parts(rows, d + 2 * d_places_.columns[j + jj], re, re + micro_.mr * nr_);
       }
     } else {
       micro_.add(d, &d_places_.columns[j], rows, columns, tile_);
@@ -623,7 +763,7 @@ class Multiplication {
     if constexpr (kComplex) {
       for (std::int64_t jj = 0; jj < columns; ++jj) {
         auto const* const re = tile_ + jj * micro_.mr;
-        line_.join(rows, nullptr, re, re + micro_.mr * nr_, d + 2 * d_places_.columns[j + jj]);
+        kernels_.line.join(rows, nullptr, re, re + micro_.mr * nr_, d + 2 * d_places_.columns[j + jj]);
       }
     } else {
       micro_.store(Scalar(1), tile_, micro_.mr, Scalar(0), nullptr, nullptr, d, &d_places_.columns[j], rows, columns);
@@ -634,13 +774,12 @@ class Multiplication {
   void finish(Scalar const* acc, std::int64_t i, std::int64_t j, std::int64_t rows_left, std::int64_t columns_left) {
     auto const rows = std::min<std::int64_t>(micro_.mr, rows_left - i);
     auto const columns = std::min<std::int64_t>(nr_, columns_left - j);
-    if constexpr (!kComplex && !std::is_same_v<Scalar, std::uint32_t>) {
+    if constexpr (!kComplex) {
       bool const c_follows = !g_.reads_c || follows(g_, Role::c) || follow_one_another(&c_places_.rows[i], rows);
       if (stores_plainly_ && c_follows && (keeps_in_d_ || follow_one_another(&d_places_.rows[i], rows))) {
         auto const* const c = g_.reads_c ? static_cast<Scalar const*>(c_) + c_places_.rows[i] : nullptr;
-        micro_.store(finish_.alpha(), acc, micro_.mr, g_.reads_c ? finish_.beta() : Scalar(0), c,
-                     g_.reads_c ? &c_places_.columns[j] : nullptr, static_cast<Scalar*>(d_) + d_places_.rows[i],
-                     &d_places_.columns[j], rows, columns);
+        micro_.store(alpha(), acc, micro_.mr, beta(), c, g_.reads_c ? &c_places_.columns[j] : nullptr,
+                     static_cast<Scalar*>(d_) + d_places_.rows[i], &d_places_.columns[j], rows, columns);
         return;
       }
       if (stores_plainly_ && !g_.reads_c) {
@@ -650,21 +789,21 @@ class Multiplication {
           for (std::int64_t ii = 0; ii < rows; ++ii) {
             auto* const row = d + d_places_.rows[i + ii];
             for (std::int64_t jj = 0; jj < columns; ++jj) {
-              row[d_places_.columns[j + jj]] = finish_.alpha() * acc[jj * micro_.mr + ii];
+              row[d_places_.columns[j + jj]] = alpha() * acc[jj * micro_.mr + ii];
             }
           }
         } else {
           for (std::int64_t jj = 0; jj < columns; ++jj) {
             auto* const column = d + d_places_.columns[j + jj];
             for (std::int64_t ii = 0; ii < rows; ++ii) {
-              column[d_places_.rows[i + ii]] = finish_.alpha() * acc[jj * micro_.mr + ii];
+              column[d_places_.rows[i + ii]] = alpha() * acc[jj * micro_.mr + ii];
             }
           }
         }
         return;
       }
     }
-    if constexpr (!kComplex && !std::is_same_v<Scalar, std::uint32_t>) {
+    if constexpr (!kComplex && !kInWords) {
       if (finish_.is_in_one_pass() && finish_tile(acc, i, j, rows, columns)) return;
     }
     if constexpr (kComplex) {
@@ -674,7 +813,7 @@ class Multiplication {
         auto* const d = static_cast<Scalar*>(d_) + 2 * d_places_.rows[i];
         for (std::int64_t jj = 0; jj < columns; ++jj) {
           auto const* const re = acc + jj * micro_.mr;
-          line_.join(rows, alpha, re, re + micro_.mr * nr_, d + 2 * d_places_.columns[j + jj]);
+          kernels_.line.join(rows, alpha, re, re + micro_.mr * nr_, d + 2 * d_places_.columns[j + jj]);
         }
         return;
       }
@@ -734,21 +873,7 @@ class Multiplication {
                                 : residual_places_;
   }
 
-  MicroKernel<Scalar> const micro_;
-  LineKernel<Scalar> const line_;
-  LineKernel<double> const pairs_;  // moves pairs of floats
-  Geometry const& g_;
   Arguments const& x_;
-  std::int64_t const nr_;
-  std::int64_t const k_;
-  std::int64_t const block_k_;
-  std::int64_t const blocks_;
-  bool const stores_plainly_;
-  bool const keeps_in_d_;
-  bool const writes_at_once_;  // a tile, out of the registers that it is summed in
-  std::int64_t const block_m_;
-  std::int64_t const block_n_;
-  std::int64_t const sum_m_;
   Workspace memory_;
   Scalar* const packed_a_;
   Scalar* const packed_b_;
@@ -797,51 +922,81 @@ std::pair<std::int64_t, std::int64_t> cut(std::int64_t threads, std::int64_t til
   return best;
 }
 
-// Cuts the batch, and if that is not enough each result, into parts for the threads.
-template <Compute compute, Isa isa>
-int run(Geometry const& g, Arguments const& x, Execution const& execution) {
+// The batch, and if that is not enough each result, cut into parts for the threads.
+template <Compute compute>
+class EngineLaunch final : public Launch {
   using Scalar = typename Arithmetic<compute>::Scalar;
-  if (g.is_empty()) return 0;
-  auto const micro = micro_kernel<Scalar, isa>();
-  auto const line = line_kernel<Scalar, isa>();
-  auto const pairs = line_kernel<double, isa>();
-  auto const m = g.m.size();
-  auto const n = g.n.size();
-  auto const l = g.l.size();
-  auto const tiles_m = ceil_div(m, micro.mr);
-  auto const nr = kIsComplex<typename Arithmetic<compute>::Accumulator> ? micro.nr_complex : micro.nr;
-  auto const tiles_n = ceil_div(n, nr);
-  double const product_work =
-      static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(std::max<std::int64_t>(g.k.size(), 1));
-  double const work = product_work * static_cast<double>(l);
-  auto const threads = static_cast<std::int64_t>(
-      std::clamp(work / kWorkPerThread, 1.0, static_cast<double>(std::max(execution.host_threads, 1))));
 
-  auto const cuts = cut(ceil_div(threads, std::min(l, threads)), tiles_m, micro.mr, tiles_n, nr);
-  auto const parts_m = cuts.first;
-  auto const parts_n = cuts.second;
-  auto const part_m = ceil_div(tiles_m, parts_m) * micro.mr;
-  auto const part_n = ceil_div(tiles_n, parts_n) * nr;
+ public:
+  EngineLaunch(Kernels<Scalar> const& kernels, Geometry const& geometry) : kernels_(kernels), geometry_(geometry) {}
 
-  // Each worker keeps its buffers from part to part.
-  auto const parts = parts_m * parts_n * l;
-  auto const workers = std::min(threads, parts);
-  parallel_for(static_cast<int>(threads), workers, [&](std::int64_t worker) {
-    Multiplication<compute> multiplication(micro, line, pairs, g, x, std::min(part_m, m), std::min(part_n, n));
-    for (auto part = parts * worker / workers; part < parts * (worker + 1) / workers; ++part) {
-      auto const first_m = part % parts_m * part_m;
-      auto const first_n = part / parts_m % parts_n * part_n;
-      if (first_m >= m || first_n >= n) continue;
-      multiplication.run(part / parts_m / parts_n, {first_m, std::min(part_m, m - first_m)},
-                         {first_n, std::min(part_n, n - first_n)}, execution);
-    }
-  });
-  return 0;
-}
+  int run(Arguments const& x, Execution const& execution) const override {
+    Geometry const& g = geometry_;
+    if (g.is_empty()) return 0;
+    Parts const of = parts_for(execution.host_threads);
+    // Each worker keeps its buffers from part to part.
+    auto const parts = of.parts_m * of.parts_n * g.l.size();
+    parallel_for(static_cast<int>(of.threads), of.workers, [&](std::int64_t worker) {
+      Multiplication<compute> multiplication(kernels_, g, x, of.rows, of.columns);
+      for (auto part = parts * worker / of.workers; part < parts * (worker + 1) / of.workers; ++part) {
+        auto const first_m = part % of.parts_m * of.part_m;
+        auto const first_n = part / of.parts_m % of.parts_n * of.part_n;
+        if (first_m >= g.m.size() || first_n >= g.n.size()) continue;
+        multiplication.run(part / of.parts_m / of.parts_n, {first_m, std::min(of.part_m, g.m.size() - first_m)},
+                           {first_n, std::min(of.part_n, g.n.size() - first_n)}, execution);
+      }
+    });
+    return 0;
+  }
+
+  std::int64_t scratch_bytes(int host_threads) const override {
+    if (geometry_.is_empty()) return 0;
+    Parts const of = parts_for(host_threads);
+    // An alpha takes int32 by way of memory.
+    Blocking<compute> const each(kernels_, geometry_, true, of.rows, of.columns);
+    return of.workers * static_cast<std::int64_t>(each.scratch_bytes());
+  }
+
+ private:
+  struct Parts {
+    std::int64_t threads;
+    std::int64_t workers;
+    std::int64_t parts_m;
+    std::int64_t parts_n;
+    std::int64_t part_m;  // rows and columns that a part begins behind the one before
+    std::int64_t part_n;
+    std::int64_t rows;  // the most that one has
+    std::int64_t columns;
+  };
+
+  Parts parts_for(int host_threads) const {
+    Geometry const& g = geometry_;
+    std::int64_t const mr = kernels_.micro.mr;
+    std::int64_t const nr =
+        kIsComplex<typename Arithmetic<compute>::Accumulator> ? kernels_.micro.nr_complex : kernels_.micro.nr;
+    auto const m = g.m.size();
+    auto const n = g.n.size();
+    auto const l = g.l.size();
+    auto const tiles_m = ceil_div(m, mr);
+    auto const tiles_n = ceil_div(n, nr);
+    double const work = static_cast<double>(m) * static_cast<double>(n) *
+                        static_cast<double>(std::max<std::int64_t>(g.k.size(), 1)) * static_cast<double>(l);
+    auto const threads = static_cast<std::int64_t>(
+        std::clamp(work / kWorkPerThread, 1.0, static_cast<double>(std::max(host_threads, 1))));
+    auto const [parts_m, parts_n] = cut(ceil_div(threads, std::min(l, threads)), tiles_m, mr, tiles_n, nr);
+    auto const part_m = ceil_div(tiles_m, parts_m) * mr;
+    auto const part_n = ceil_div(tiles_n, parts_n) * nr;
+    auto const workers = std::min(threads, parts_m * parts_n * l);
+    return {threads, workers, parts_m, parts_n, part_m, part_n, std::min(part_m, m), std::min(part_n, n)};
+  }
+
+  Kernels<Scalar> const kernels_;
+  Geometry const geometry_;
+};
 
 template <Compute compute, Isa isa>
 std::unique_ptr<Launch> prepare(char const*, Geometry const& geometry, Cut const&) {
-  return std::make_unique<HostLaunch<&run<compute, isa>>>(geometry);
+  return std::make_unique<EngineLaunch<compute>>(kernels_of<typename Arithmetic<compute>::Scalar, isa>(), geometry);
 }
 
 template <Isa isa, Compute compute>
@@ -854,9 +1009,9 @@ Entry entry() {
   traits.conjugates = true;
   traits.tile[0] = kTile.mr(sizeof(typename Arithmetic<compute>::Scalar));
   traits.tile[1] = kParts<compute> == 2 ? kTile.nr_complex() : kTile.nr;
-  traits.tile[2] = static_cast<int>(kBlockOfK);
+  traits.tile[2] = static_cast<int>(kBlockOfK) * kernels_of<typename Arithmetic<compute>::Scalar, isa>().words.steps;
   traits.isa = isa;
-  traits.has_isa = true;
+  traits.widest_isa = compute == Compute::i32 && kWidestIsa == Isa::avx512 ? Isa::avx512_vnni : kWidestIsa;
   traits.one_order = true;
   return {traits, &engine_rules, &prepare<compute, isa>, nullptr, nullptr};
 }
@@ -874,6 +1029,7 @@ void add_engine(std::vector<Entry>& entries) {
 #ifdef __x86_64__
   add<Isa::avx2>(entries, kEach);
   add<Isa::avx512>(entries, kEach);
+  entries.push_back(entry<Isa::avx512_vnni, Compute::i32>());
 #endif
 }
 

@@ -16,7 +16,9 @@ constexpr Isa kIsa = Isa::baseline;
 
 // clang-format off: in this order
 #include "cpu/vectors.inl"
+#include "cpu/register_tile.inl"
 #include "cpu/micro_kernel.inl"
+#include "cpu/word_kernel.inl"
 #include "cpu/line_kernel.inl"
 // clang-format on
 

@@ -4,6 +4,13 @@
 
 namespace cute_py::cpu {
 
+// That there are vectors of every type for.
+#ifdef __x86_64__
+inline constexpr Isa kWidestIsa = Isa::avx512;
+#else
+inline constexpr Isa kWidestIsa = Isa::baseline;
+#endif
+
 // A function of the host, made ready for a geometry.
 template <int (*run_on_host)(Geometry const&, Arguments const&, Execution const&)>
 class HostLaunch final : public Launch {

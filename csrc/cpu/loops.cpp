@@ -516,7 +516,7 @@ class LoopLaunch final : public Launch {
 template <Compute compute, Isa isa>
 std::unique_ptr<Launch> prepare(char const*, Geometry const& geometry, Cut const&) {
   using Scalar = typename Arithmetic<compute>::Scalar;
-  constexpr Isa narrow = isa == Isa::avx512 ? Isa::avx2 : isa;
+  constexpr Isa narrow = isa > Isa::avx2 ? Isa::avx2 : isa;
   return std::make_unique<LoopLaunch<compute>>(line_kernel<Scalar, isa>(), line_kernel<Scalar, narrow>(), geometry);
 }
 
@@ -528,7 +528,7 @@ void add(std::vector<Entry>& entries) {
   traits.results = result_types(compute);
   traits.conjugates = true;
   traits.isa = isa;
-  traits.has_isa = true;
+  traits.widest_isa = kWidestIsa;
   entries.push_back({traits, &loop_rules, &prepare<compute, isa>, nullptr, nullptr});
 }
 

@@ -48,12 +48,14 @@ constexpr RegisterTile register_tile(Isa isa) {
     case Isa::avx2:
       return {32, 2, 6, 4, 6};
     case Isa::avx512:
+    case Isa::avx512_vnni:
       return {64, 3, 8, 6, 14};
   }
   return {};
 }
 
-// The innermost loops, compiled once for each instruction set and for T = float, double and uint32.
+// The innermost loops, compiled once for each instruction set and for T = float, double and uint32. Of uint32 a step of
+// k is a word of them, as WordKernel makes it, and complex numbers and factors that are not packed are not there.
 template <class T>
 struct MicroKernel {
   int mr;
@@ -101,5 +103,21 @@ struct MicroKernel {
 
 template <class T, Isa isa>
 MicroKernel<T> micro_kernel();
+
+inline constexpr int kMostStepsOfWord = 4;
+
+// Makes words out of int8, each of so many steps of k. Of A, they may be other words than of B.
+struct WordKernel {
+  int steps;
+
+  // out[i] is the word of steps[0][i], steps[1][i] and so on, for i < count.
+  void (*join_steps)(std::int64_t count, std::int8_t const* const* steps, bool is_a, std::uint32_t* out);
+
+  // The words of a row along k, the last filled with zeros.
+  void (*join_row)(std::int64_t steps, std::int8_t const* row, bool is_a, std::uint32_t* out);
+};
+
+template <Isa isa>
+WordKernel word_kernel();
 
 }  // namespace cute_py::cpu

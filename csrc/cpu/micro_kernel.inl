@@ -1,68 +1,6 @@
-// The body of a micro-kernel, included behind vectors.inl, which says what may not be in here.
+// The micro-kernels of float and double, included behind register_tile.inl.
 
 namespace {
-
-constexpr int kVectors = kTile.vectors;
-constexpr int kNr = kTile.nr;
-
-template <class T>
-constexpr int kMr = kTile.mr(sizeof(T));
-
-// Calls put(j, v, sums) for every vector of the tile.
-template <class T, class Put>
-CUTE_PY_INLINE void multiply_and_put(std::int64_t k, T const* a, T const* b, Put const& put) {
-  using Vector = typename VectorOf<T>::Type;
-  constexpr int kAhead = 8;  // steps of k
-  Vector c[kNr][kVectors] = {};
-  for (std::int64_t p = 0; p < k; ++p) {
-    Vector column[kVectors];
-#pragma GCC unroll 16
-    for (int v = 0; v < kVectors; ++v) {
-      column[v] = reinterpret_cast<Vector const*>(a)[v];
-    }
-#pragma GCC unroll 4
-    for (int byte = 0; byte < kVectors * kTile.vector_bytes; byte += kBytesOfLine) {
-      __builtin_prefetch(reinterpret_cast<char const*>(a + kAhead * kMr<T>) + byte);
-    }
-#pragma GCC unroll 16
-    for (int j = 0; j < kNr; ++j) {
-#pragma GCC unroll 16
-      for (int v = 0; v < kVectors; ++v) {
-        c[j][v] = multiply_add<T>(column[v], broadcast(b[j]), c[j][v]);
-      }
-    }
-    a += kMr<T>;
-    b += kNr;
-  }
-#pragma GCC unroll 16
-  for (int j = 0; j < kNr; ++j) {
-#pragma GCC unroll 16
-    for (int v = 0; v < kVectors; ++v) put(j, v, c[j][v]);
-  }
-}
-
-template <class T>
-void multiply(std::int64_t k, T const* a, T const* b, T* acc) {
-  using Vector = typename VectorOf<T>::Type;
-  auto* const tile = reinterpret_cast<Vector*>(acc);
-  multiply_and_put(k, a, b, [&](int j, int v, Vector const& x) CUTE_PY_INLINE_LAMBDA { tile[j * kVectors + v] = x; });
-}
-
-template <class T>
-void multiply_into(std::int64_t k, T const* a, T const* b, bool first, T alpha, T* d, std::int64_t const* d_columns) {
-  using Vector = typename VectorOf<T>::Type;
-  if (first) {
-    multiply_and_put(k, a, b, [&](int j, int v, Vector const& x) CUTE_PY_INLINE_LAMBDA {
-      loose(d + d_columns[j] + v * kLanes<T>) = alpha * x;
-    });
-  } else {
-    multiply_and_put(k, a, b, [&](int j, int v, Vector const& x) CUTE_PY_INLINE_LAMBDA {
-      T* const to = d + d_columns[j] + v * kLanes<T>;
-      Vector const sum = x + loose(to);
-      loose(to) = alpha * sum;
-    });
-  }
-}
 
 constexpr int kNrComplex = kTile.nr_complex();
 
@@ -340,51 +278,6 @@ void multiply_rows(std::int64_t k, T const* a, std::int64_t a_row, std::int64_t 
   }
 }
 
-// Rounded once, also where the processor has no such instruction and this is slow: numeric::axpby does the same for the
-// elements that are not written here.
-float sum(float product, float beta, float c) { return __builtin_fmaf(beta, c, product); }
-double sum(double product, double beta, double c) { return __builtin_fma(beta, c, product); }
-
-template <class T>
-void store(T alpha, T const* acc, std::int64_t acc_column, T beta, T const* c, std::int64_t const* c_columns, T* d,
-           std::int64_t const* d_columns, std::int64_t rows, std::int64_t columns) {
-  typedef T LooseElement __attribute__((aligned(1), may_alias));
-  for (std::int64_t j = 0; j < columns; ++j) {
-    T const* const from = acc + j * acc_column;
-    T* const to = d + d_columns[j];
-    if (beta == 0) {
-      for (std::int64_t i = 0; i < rows; i += kLanes<T>) {
-        typename VectorOf<T>::Type const x = alpha * *reinterpret_cast<typename VectorOf<T>::Type const*>(from + i);
-        if (rows - i >= kLanes<T>) {
-          loose(to + i) = x;
-        } else {
-          store_first(to + i, rows - i, x);
-        }
-      }
-    } else {
-      auto const* const other = reinterpret_cast<LooseElement const*>(c + c_columns[j]);
-      auto* const result = reinterpret_cast<LooseElement*>(to);
-#pragma GCC ivdep
-      for (std::int64_t i = 0; i < rows; ++i) result[i] = sum(alpha * from[i], beta, other[i]);
-    }
-  }
-}
-
-template <class T>
-void add(T const* d, std::int64_t const* d_columns, std::int64_t rows, std::int64_t columns, T* acc) {
-  for (std::int64_t j = 0; j < columns; ++j) {
-    T const* const from = d + d_columns[j];
-    for (std::int64_t i = 0; i < rows; i += kLanes<T>) {
-      auto* const to = reinterpret_cast<typename VectorOf<T>::Type*>(acc + j * kMr<T> + i);
-      if (rows - i >= kLanes<T>) {
-        *to += *reinterpret_cast<typename LooseVector<T>::Type const*>(from + i);
-      } else {
-        *to += load_first(from + i, rows - i);
-      }
-    }
-  }
-}
-
 }  // namespace
 
 template <>
@@ -415,20 +308,4 @@ MicroKernel<double> micro_kernel<double, kIsa>() {
           &multiply_rows<double>,
           &add<double>,
           &store<double>};
-}
-
-// Unsigned, so that sums wrap round instead of overflowing; the bits are those of int32.
-template <>
-MicroKernel<std::uint32_t> micro_kernel<std::uint32_t, kIsa>() {
-  return {kMr<std::uint32_t>,
-          kNr,
-          kNrComplex,
-          &multiply<std::uint32_t>,
-          &multiply_into<std::uint32_t>,
-          nullptr,
-          nullptr,
-          nullptr,
-          nullptr,
-          nullptr,
-          nullptr};
 }

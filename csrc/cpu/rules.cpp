@@ -23,6 +23,8 @@ double speed_of(Traits const& t) {
       return kOfFloats / 4;
     case Compute::c128:
       return kOfFloats / 8;
+    case Compute::i32:
+      return t.isa == Isa::avx512_vnni ? kOfFloats * 3 : kOfFloats;
     default:
       return kOfFloats;
   }
@@ -33,7 +35,7 @@ constexpr double kCallUs = 1;
 
 // The narrower the vectors the more of everything: the engine, which multiplies most of the time, feels it most.
 Estimate on(Traits const& t, double us, Bound bound) {
-  return {us * (t.isa == Isa::avx512 ? 1 : t.isa == Isa::avx2 ? 1.25 : 3), bound};
+  return {us * (t.isa >= Isa::avx512 ? 1 : t.isa == Isa::avx2 ? 1.25 : 3), bound};
 }
 
 Estimate on_less(Traits const& t, double us, Bound bound) { return {us * (t.isa == Isa::baseline ? 2 : 1), bound}; }

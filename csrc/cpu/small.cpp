@@ -79,23 +79,18 @@ class SmallProducts {
   }
 
   void run(Execution const& execution) const {
-    auto const panels = is_by_columns_ ? ceil_div(n_, columns_) : ceil_div(m_, rows_);
+    auto const panels = panels_of_product();
     auto const count = panels * g_.l.size();
-    double const work =
-        static_cast<double>(m_) * static_cast<double>(n_) * static_cast<double>(std::max<std::int64_t>(k_, 1));
-    auto const threads = static_cast<std::int64_t>(
-        std::clamp(std::max(work, kLeastWork) * static_cast<double>(g_.l.size()) / kWorkPerThread, 1.0,
-                   static_cast<double>(std::min<std::int64_t>(std::max(execution.host_threads, 1), count))));
+    auto const threads = threads_of(execution.host_threads);
     constexpr double kWorkUnchecked = 1 << 22;
     parallel_for(static_cast<int>(threads), threads, [&](std::int64_t worker) {
-      auto const packed_rows = is_by_columns_ ? round_up(m_, rows_) : rows_;
-      Scratch scratch(packs_ ? packed_rows * (packs_once_ ? k_ : kBlockOfK) + kMostLanes : 0);
+      Scratch scratch(packed_elements());
       auto const first = count * worker / threads;
       auto l = first / panels;
       auto panel = first % panels;
       double unchecked = 0;
       for (auto i = first; i < count * (worker + 1) / threads; ++i) {
-        unchecked += work;
+        unchecked += work();
         if (unchecked > kWorkUnchecked) {
           execution.check_interrupt();
           unchecked = 0;
@@ -112,7 +107,33 @@ class SmallProducts {
     });
   }
 
+  // Beside what is on the stack.
+  std::int64_t scratch_bytes(int host_threads) const {
+    auto const packed = packed_elements();
+    if (packed <= Scratch::kPackedHere) return 0;
+    return threads_of(host_threads) * static_cast<std::int64_t>(Workspace::bytes_of<T>(packed));
+  }
+
  private:
+  double work() const {
+    return static_cast<double>(m_) * static_cast<double>(n_) * static_cast<double>(std::max<std::int64_t>(k_, 1));
+  }
+
+  // What threads share among them.
+  std::int64_t panels_of_product() const { return is_by_columns_ ? ceil_div(n_, columns_) : ceil_div(m_, rows_); }
+
+  std::int64_t threads_of(int host_threads) const {
+    auto const count = panels_of_product() * g_.l.size();
+    return static_cast<std::int64_t>(
+        std::clamp(std::max(work(), kLeastWork) * static_cast<double>(g_.l.size()) / kWorkPerThread, 1.0,
+                   static_cast<double>(std::min<std::int64_t>(std::max(host_threads, 1), count))));
+  }
+
+  std::int64_t packed_elements() const {
+    auto const rows = is_by_columns_ ? round_up(m_, rows_) : rows_;
+    return packs_ ? rows * (packs_once_ ? k_ : kBlockOfK) + kMostLanes : 0;
+  }
+
   // As many as are wanted at most, and all tiles of about as many.
   static std::int64_t columns_of(std::int64_t most, std::int64_t n) {
     return round_up(ceil_div(n, ceil_div(n, most)), 2);
@@ -316,6 +337,11 @@ class SmallLaunch final : public Launch {
     return 0;
   }
 
+  std::int64_t scratch_bytes(int host_threads) const override {
+    if (geometry_.is_empty()) return 0;
+    return SmallProducts<compute>(micro_, line_, tile_, geometry_, {}).scratch_bytes(host_threads);
+  }
+
  private:
   MicroKernel<T> const micro_;
   LineKernel<T> const line_;
@@ -346,7 +372,7 @@ void add(std::vector<Entry>& entries) {
   traits.tile[1] = kTile.nr;
   traits.tile[2] = static_cast<int>(kBlockOfK);
   traits.isa = isa;
-  traits.has_isa = true;
+  traits.widest_isa = kWidestIsa;
   traits.one_order = true;
   entries.push_back({traits, &small_rules, &prepare<compute, isa>, nullptr, nullptr});
 }

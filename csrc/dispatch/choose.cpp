@@ -134,7 +134,7 @@ class Chooser {
   // One for narrower vectors than the processor has, which nobody asked for by its own name.
   bool is_for_older_processors(Traits const& t) const {
     bool const is_asked_for = question_.kernel == t.name || (question_.config && question_.config->kernel == t.name);
-    return t.has_isa && t.isa < question_.device.isa && !is_asked_for;
+    return t.isa < std::min(question_.device.isa, t.widest_isa) && !is_asked_for;
   }
 
   void propose(bool exchanged) {

@@ -277,6 +277,13 @@ void Key::assign(Request const& r) {
   hash_ = even ^ even >> 32;
 }
 
+std::int64_t Prepared::scratch_bytes() const {
+  std::int64_t most = 0;
+  if (outline.location.target != Target::cpu) return most;
+  for (auto const& launch : launches) most = std::max(most, launch->scratch_bytes(runtime::host_threads()));
+  return most;
+}
+
 void warm_up(Prepared const& prepared) {
   Location const& location = prepared.outline.location;
   if (location.target != Target::cuda) return;

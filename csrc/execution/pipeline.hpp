@@ -36,6 +36,9 @@ struct Prepared {
   std::vector<std::unique_ptr<Launch>> launches;  // by step
 
   std::int64_t workspace_bytes() const { return outline.program.workspace_bytes; }
+
+  // The most that a step takes on a host beside the arrays and the workspace, in all threads.
+  std::int64_t scratch_bytes() const;
 };
 
 // Throws UnsupportedProblemError, with the reasons of every candidate, if no kernel takes a step.

@@ -55,7 +55,11 @@ CUTE_HOST_DEVICE T activate(Activation activation, T x) {
       case Activation::relu:
         return x > T(0) || x != x ? x : T(0);
       case Activation::gelu:
-        return T(0.5) * x * (T(1) + std::erf(x * T(0.70710678118654752440)));
+        if constexpr (sizeof(T) == 8) {  // 1 + erf would lose the digits of what is far below zero
+          return T(0.5) * x * std::erfc(x * T(-0.70710678118654752440));
+        } else {
+          return T(0.5) * x * (T(1) + std::erf(x * T(0.70710678118654752440)));
+        }
       case Activation::gelu_tanh:
         return T(0.5) * x * (T(1) + std::tanh(T(0.79788456080286535588) * (x + T(0.044715) * x * x * x)));
       case Activation::silu:

@@ -34,7 +34,7 @@ constexpr char const* name_of(Target target) {
 enum class Major { mn, k };
 
 // The instruction set that a CPU kernel was compiled for.
-enum class Isa { baseline, avx2, avx512 };
+enum class Isa { baseline, avx2, avx512, avx512_vnni };
 
 constexpr char const* name_of(Isa isa) {
   switch (isa) {
@@ -44,6 +44,8 @@ constexpr char const* name_of(Isa isa) {
       return "avx2";
     case Isa::avx512:
       return "avx512";
+    case Isa::avx512_vnni:
+      return "avx512_vnni";
   }
   return "";
 }
@@ -83,7 +85,7 @@ struct Traits {
   int element_alignment;   // of pointers to A and B in every case, in bytes: what reads an element at a time requires
   int compute_capability;  // the least of a GPU that it is made for, 80 for 8.0; 0 of a CPU kernel
   Isa isa;
-  bool has_isa;    // there is the same kernel for other instruction sets
+  Isa widest_isa;  // that there is the same kernel for
   bool one_order;  // on a host: adds along k in the order of products, sums of neighbours, too
 };
 
@@ -124,6 +126,9 @@ class Launch {
 
   // Starts the computation. On a GPU it returns after the launch. Returns a cudaError_t, 0 for success.
   virtual int run(Arguments const& arguments, Execution const& execution) const = 0;
+
+  // What that takes beside the arrays on a host, for panels and sums, in all threads together.
+  virtual std::int64_t scratch_bytes(int /*host_threads*/) const { return 0; }
 };
 
 // K in `count` parts of `tiles` tiles each, but for the last, and the memory for their sums: counters, which may hold

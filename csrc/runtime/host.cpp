@@ -50,8 +50,8 @@ DeviceInfo host_info() {
   info.name = "cpu";
   info.multiprocessors = host_threads();
 #ifdef __x86_64__
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")) {
-    info.isa = Isa::avx512;
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")) {
+    info.isa = __builtin_cpu_supports("avx512vnni") ? Isa::avx512_vnni : Isa::avx512;
   } else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
     info.isa = Isa::avx2;
   }

@@ -44,7 +44,7 @@ __all__ = [
 
 Array = npt.NDArray[Any]
 
-_INSTRUCTION_SETS = ("baseline", "avx2", "avx512")
+_INSTRUCTION_SETS = ("baseline", "avx2", "avx512", "avx512_vnni")
 
 # Of each type: its unit roundoff, its largest number, the distance between its smallest ones.
 _ROUNDING = {

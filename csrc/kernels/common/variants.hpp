@@ -245,8 +245,7 @@ constexpr Traits traits_of_copies(char const* name, Target target) {
   t.alignment_bytes = 1;
   t.element_alignment = 1;
   t.compute_capability = Config::compute_capability;
-  t.isa = Isa::baseline;
-  t.has_isa = false;
+  t.isa = t.widest_isa = Isa::baseline;
   return t;
 }
 
@@ -300,8 +299,7 @@ constexpr Traits traits_of_gemm(char const* name, Target target) {
   t.alignment_bytes = Config::alignment_bytes;
   t.element_alignment = Config::converting ? 1 : static_cast<int>(sizeof(typename Config::TA));
   t.compute_capability = Config::compute_capability;
-  t.isa = Isa::baseline;
-  t.has_isa = false;
+  t.isa = t.widest_isa = Isa::baseline;
   return t;
 }
 

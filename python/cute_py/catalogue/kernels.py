@@ -80,7 +80,7 @@ class Kernel(Drawable):
     compute_capability
         The least of a GPU that it is made for, 80 for 8.0; 0 of a CPU kernel.
     isa
-        The instruction set that a CPU kernel needs: ``"baseline"``, ``"avx2"`` or ``"avx512"``.
+        The instruction set that a CPU kernel needs: ``"baseline"``, ``"avx2"``, ``"avx512"`` or ``"avx512_vnni"``.
     """
 
     name: str
