@@ -319,7 +319,9 @@ def test_words_of_int8(isa: str, number: int, threads) -> None:
         np.testing.assert_array_equal(
             cute_py.gemm(A, B, C.copy(), alpha=-1, beta=3, kernel=kernel), 3 * C.astype(np.int64) - expected
         )
-        np.testing.assert_array_equal(cute_py.gemm(A, B, kernel=kernel, out_dtype="float32"), expected.astype(np.float32))
+        np.testing.assert_array_equal(
+            cute_py.gemm(A, B, kernel=kernel, out_dtype="float32"), expected.astype(np.float32)
+        )
 
 
 def test_words_of_int8_of_several_modes() -> None:
