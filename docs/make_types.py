@@ -53,7 +53,7 @@ def chosen(factor: str, compute: str | None, layout: str, column: str) -> cute_p
 
 def cell(candidate: cute_py.Candidate) -> str:
     """The kernel variant, without the instruction set of a CPU."""
-    name = re.sub(r"^cpu_(baseline|avx2|avx512)_", "cpu_*_", candidate.kernel)
+    name = re.sub(r"^cpu_(baseline|avx2|avx512_vnni|avx512)_", "cpu_*_", candidate.kernel)
     return f"`{name}`" + (f", {' and '.join(candidate.packed)} packed" if candidate.packed else "")
 
 
