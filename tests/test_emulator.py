@@ -129,7 +129,8 @@ def compiled(folder: Path, source: Path, emulator: list[Path], *flags: str) -> P
 def test_every_barrier_and_every_wait_is_needed(kernel: str, tmp_path: Path, emulator: list[Path]) -> None:
     """A kernel without one of them gives a wrong result in at least one order of threads, and the emulator shows it.
 
-    Every form of it is run with elements of one width, and one form with those of each other width.
+    Every form of it is run with elements of one width, and one form with those of each other width, and with an A that comes
+    by way of registers.
     """
     family = ROOT / "csrc" / "kernels" / kernel
     synchronisations = {}
@@ -155,12 +156,12 @@ def test_every_barrier_and_every_wait_is_needed(kernel: str, tmp_path: Path, emu
     program = compiled(tmp_path, ROOT / "tests" / "cpp" / "mutant.cpp", emulator, *flags)
     output = subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout
 
-    right: dict[tuple[int, int, int], list[bool]] = {}
+    right: dict[tuple[int, int, int, int], list[bool]] = {}
     for line in output.splitlines():
-        width, in_parts, removed, is_right = map(int, line.split())
-        right.setdefault((width, in_parts, removed), []).append(is_right == 1)
-    runs = {(width, in_parts) for width, in_parts, _ in right}
-    assert {width for width, _ in runs} >= {
+        width, by_registers, in_parts, removed, is_right = map(int, line.split())
+        right.setdefault((width, by_registers, in_parts, removed), []).append(is_right == 1)
+    runs = {(width, by_registers, in_parts) for width, by_registers, in_parts, _ in right}
+    assert {width for width, *_ in runs} >= {
         np.dtype(numpy_type(variant.factors[0])).itemsize
         for variant in cute_py.kernels().values()
         if variant.kernel == kernel and variant.modes == 1
@@ -169,7 +170,7 @@ def test_every_barrier_and_every_wait_is_needed(kernel: str, tmp_path: Path, emu
         assert all(right.pop((*run, 0)))
     expected = set().union(*(lines for source, lines in synchronisations.items() if source != PARTS))
     assert expected, "no barrier at all"
-    if any(in_parts for _, in_parts in runs):
+    if any(in_parts for *_, in_parts in runs):
         expected = expected | synchronisations[PARTS]
     assert {line for *_, line in right} == expected
     assert not [where for where, outcomes in right.items() if all(outcomes)]

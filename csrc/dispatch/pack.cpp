@@ -20,7 +20,7 @@ constexpr int kLongLine = 512;  // bytes, which become a fifth more at most
 
 Modes const& own_modes(Geometry const& g, Role factor) { return factor == Role::a ? g.m : g.n; }
 
-// The fastest kernels of what is not of 16 bits are for k-major factors alone.
+// The fastest kernels of what is not of 16 bits are for k-major factors.
 bool needs_k_major(Geometry const& g) {
   return g.compute == Compute::i32 || g.compute == Compute::tf32 || is_float8(g.type[Role::a]);
 }

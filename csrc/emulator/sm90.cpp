@@ -329,6 +329,29 @@ void Warpgroup::ask(WarpgroupMma const& mma, FactorInShared const& a, FactorInSh
   asked_.push_back({&mma, a, b, d, accumulates});
 }
 
+void FactorInRegisters::collect(std::uint32_t const* values) {
+  int const lane = static_cast<int>(thread_index().x) % kWarp;
+  auto* const all = static_cast<std::uint32_t*>(warp_buffer());  // (value,lane)
+  own = values;
+  std::copy_n(values, kValues, asked_with.begin());
+  std::copy_n(values, kValues, all + lane * kValues);
+  warp_barrier();
+  for (int row = 0; row < kRows; ++row) {
+    for (int k = 0; k < kSteps; ++k) rows[row][k] = all[(lane / 4 * 4 + k % 4) * kValues + k / 4 * kRows + row];
+  }
+}
+
+void FactorInRegisters::require_unchanged() const {
+  if (own != nullptr && !std::equal(asked_with.begin(), asked_with.end(), own))
+    stop("writes to registers of A before it has waited for the product that reads them");
+}
+
+void Warpgroup::ask(WarpgroupMma const& mma, FactorInRegisters const& a, FactorInShared const& b, void* d,
+                    bool accumulates) {
+  b.check("B");
+  asked_.push_back({&mma, {}, b, d, accumulates, a});
+}
+
 void Warpgroup::wait(int groups_left_pending, int thread) {
   if (groups_.size() <= static_cast<std::size_t>(groups_left_pending)) return;
   auto const complete = groups_.size() - static_cast<std::size_t>(groups_left_pending);
@@ -358,10 +381,19 @@ void Warpgroup::multiply(Asked const& asked, int thread) {
       numbers[k] = mma.number(shared + at);
     }
   };
+  asked.a_in_registers.require_unchanged();
   constexpr int kMostK = 64;
   constexpr int kMostRows = 64;
   thread_local float rows[kMostRows][kMostK];
   bool has_row[kMostRows] = {};
+  auto const read_row = [&](int m) {
+    if (asked.a_in_registers.own == nullptr) return read(asked.a, m, rows[m]);
+    auto const& row = asked.a_in_registers.rows[m / 8 % FactorInRegisters::kRows];
+    for (int k = 0; k < mma.k; ++k) {
+      auto const element = row[k];  // on the thread's stack, which is no memory that is checked
+      rows[m][k] = mma.number(&element);
+    }
+  };
   float column[kMostK];
   int in_column = -1;
   auto const* const element = mma.element + thread * mma.values;
@@ -371,7 +403,7 @@ void Warpgroup::multiply(Asked const& asked, int thread) {
     for (int v = parity; v < mma.values; v += 2) {
       int const m = element[v] % mma.m;
       int const n = element[v] / mma.m;
-      if (!has_row[m]) read(asked.a, m, rows[m]);
+      if (!has_row[m]) read_row(m);
       has_row[m] = true;
       if (n != in_column) read(asked.b, n, column);
       in_column = n;
@@ -382,12 +414,25 @@ void Warpgroup::multiply(Asked const& asked, int thread) {
   }
 }
 
-void warpgroup_multiply(WarpgroupMma const& mma, FactorInShared const& a, FactorInShared const& b, void* d,
-                        bool accumulates) {
+namespace {
+void require_fences() {
   if (!has_fenced_copies())
     stop("multiplies out of shared memory while what this thread wrote by cp.async is not fenced");
   if (!has_fenced_registers()) stop("multiplies with no wgmma.fence since it waited for products, or at all");
+}
+}  // namespace
+
+void warpgroup_multiply(WarpgroupMma const& mma, FactorInShared const& a, FactorInShared const& b, void* d,
+                        bool accumulates) {
+  require_fences();
   products_on_their_way().ask(mma, a, b, d, accumulates);
+}
+void warpgroup_multiply(WarpgroupMma const& mma, std::uint32_t const* a, FactorInShared const& b, void* d,
+                        bool accumulates) {
+  require_fences();
+  FactorInRegisters factor;
+  factor.collect(a);
+  products_on_their_way().ask(mma, factor, b, d, accumulates);
 }
 void warpgroup_commit() { products_on_their_way().commit(); }
 // An instruction of whole warps: what a lane does after it, it does when all lanes have their sums.

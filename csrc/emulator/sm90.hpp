@@ -109,6 +109,22 @@ struct FactorInShared {
   void check(char const* name) const;
 };
 
+// Four numbers of 32 bits of a factor A (64,8) in registers of a thread of a warpgroup, (row,k) of lane l:
+// (l/4,l%4), (l/4+8,l%4), (l/4,l%4+4), (l/4+8,l%4+4), of the 16 rows of its warp.
+struct FactorInRegisters {
+  static constexpr int kValues = 4;
+  static constexpr int kRows = 2;  // of A, that a thread's results need
+  static constexpr int kSteps = 8;
+
+  std::uint32_t const* own = nullptr;  // null: A is in shared memory
+  std::array<std::uint32_t, kValues> asked_with{};
+  std::array<std::array<std::uint32_t, kSteps>, kRows> rows{};
+
+  // Whole warps ask.
+  void collect(std::uint32_t const* values);
+  void require_unchanged() const;
+};
+
 // An instruction D (m,n) += A (m,k) B (n,k)^T of a warpgroup.
 struct WarpgroupMma {
   int m;
@@ -129,6 +145,7 @@ class Warpgroup {
     groups_.clear();
   }
   void ask(WarpgroupMma const& mma, FactorInShared const& a, FactorInShared const& b, void* d, bool accumulates);
+  void ask(WarpgroupMma const& mma, FactorInRegisters const& a, FactorInShared const& b, void* d, bool accumulates);
   void commit() { groups_.push_back(asked_.size()); }
   void wait(int groups_left_pending, int thread);
   bool is_idle() const { return asked_.empty(); }
@@ -140,6 +157,7 @@ class Warpgroup {
     FactorInShared b;
     void* d;
     bool accumulates;
+    FactorInRegisters a_in_registers{};
   };
   template <class Sum>
   static void multiply(Asked const& asked, int thread);
@@ -149,6 +167,8 @@ class Warpgroup {
 };
 
 void warpgroup_multiply(WarpgroupMma const& mma, FactorInShared const& a, FactorInShared const& b, void* d,
+                        bool accumulates);
+void warpgroup_multiply(WarpgroupMma const& mma, std::uint32_t const* a, FactorInShared const& b, void* d,
                         bool accumulates);
 void warpgroup_commit();
 void warpgroup_wait(int groups_left_pending);

@@ -46,9 +46,15 @@ void warpgroup_mma(Traits const& traits, D& d, A const& a, B const& b) {
   auto const factor = [](auto const& tensor, bool k_major) {
     return FactorInShared{cute::recast<std::uint64_t>(tensor)(0), k_major, static_cast<int>(sizeof(Element))};
   };
-  warpgroup_multiply(mma, factor(a, std::is_same_v<typename Traits::FrgTypeA, KMajor>),
-                     factor(b, std::is_same_v<typename Traits::FrgTypeB, KMajor>), &d(0),
-                     traits.accumulate_ == cute::SM90::GMMA::ScaleOut::One);
+  auto const of_b = factor(b, std::is_same_v<typename Traits::FrgTypeB, KMajor>);
+  bool const accumulates = traits.accumulate_ == cute::SM90::GMMA::ScaleOut::One;
+  using FragmentOfA = typename cute::detail::FrgTypeA_or_Default<Traits>::type;
+  if constexpr (std::is_same_v<FragmentOfA, Element>) {
+    static_assert(sizeof(Element) == 4 && decltype(cute::cosize(a.layout()))::value == FactorInRegisters::kValues);
+    warpgroup_multiply(mma, reinterpret_cast<std::uint32_t const*>(&a(0)), of_b, &d(0), accumulates);
+  } else {
+    warpgroup_multiply(mma, factor(a, std::is_same_v<FragmentOfA, KMajor>), of_b, &d(0), accumulates);
+  }
 }
 
 }  // namespace cute_py::emulator

@@ -42,6 +42,12 @@ constexpr int width_of() {
   }
 }
 
+// Does A come by way of registers to a warpgroup's products?
+template <class Config, class = void>
+constexpr bool kHasAInRegisters = false;
+template <class Config>
+constexpr bool kHasAInRegisters<Config, std::enable_if_t<Config::a_in_registers>> = true;
+
 // The first variant of a row and a type.
 template <class Family_, class Row, class T_, class Layouts>
 struct VariantOf;
@@ -54,7 +60,11 @@ struct VariantOf<Family_, Row, T_, List<Layout_, Others...>> {
   using Config = typename Row::template Config<T, Layout>;
   static constexpr Form form = Row::form;
   static constexpr int width = width_of<Config, T>();
+  static constexpr bool by_registers = kHasAInRegisters<Config>;
 };
+
+template <class V, class W>
+constexpr bool kAreAlike = V::width == W::width && V::by_registers == W::by_registers;
 
 // What the memory for sums holds before a launch, whose number this is.
 constexpr unsigned kAnything = 0x80000011;
@@ -62,11 +72,11 @@ constexpr std::uint64_t kLaunch = 0x8000000000000010;
 
 constexpr Form kAnyForm = static_cast<Form>(-1);
 
-// Of the first width every form is run, of every other width one.
+// Of the first width every form is run, of every other width one, and of each of them one by way of registers.
 template <class V, class First, class... Chosen>
 constexpr bool is_wanted(List<First, Chosen...>) {
-  if (V::width != First::width) return ((V::width != Chosen::width) && ...);
-  return V::form != First::form && ((V::width != Chosen::width || V::form != Chosen::form) && ...);
+  if (!kAreAlike<V, First>) return (!kAreAlike<V, Chosen> && ...);
+  return V::form != First::form && ((!kAreAlike<V, Chosen> || V::form != Chosen::form) && ...);
 }
 template <class V>
 constexpr bool is_wanted(List<>) {
@@ -407,7 +417,7 @@ template <class V>
 void run_all_orders(bool in_parts) {
   auto const run = [&](ThreadOrder order, std::uint64_t seed) {
     bool const right = is_right<V>({order, seed, true}, in_parts);
-    std::printf("%d %d %d %d\n", V::width, in_parts, mutant::removed, right);
+    std::printf("%d %d %d %d %d\n", V::width, V::by_registers, in_parts, mutant::removed, right);
     return right || mutant::removed == 0;
   };
   // Chance decides when the copy engine works, too.

@@ -58,11 +58,20 @@ struct GemmSm90 {
   static constexpr int threads = computing_threads + 128;
 
   // A CTA starts with as many registers for each thread. Those who copy leave most of theirs to those who compute.
-  static constexpr int copying_registers = 40;
-  static constexpr int computing_registers = 232;
+  static constexpr int copying_registers = 56;
+  static constexpr int computing_registers = 224;
 
-  using Instruction = decltype(cute::SM90::GMMA::ss_op_selector<T, T, TC, cute::Shape<cute::_64, BlkN, BlkK>,
-                                                                wgmma_major(major_a), wgmma_major(major_b)>());
+  // Of 32 bits an m-major A, which the instruction does not take out of shared memory, comes by way of registers.
+  static constexpr bool a_in_registers = sizeof(T) == 4 && major_a == Major::mn;
+  static constexpr auto instruction() {
+    using OfWarpgroup = cute::Shape<cute::_64, BlkN, BlkK>;
+    if constexpr (a_in_registers) {
+      return cute::SM90::GMMA::rs_op_selector<T, T, TC, OfWarpgroup>();
+    } else {
+      return cute::SM90::GMMA::ss_op_selector<T, T, TC, OfWarpgroup, wgmma_major(major_a), wgmma_major(major_b)>();
+    }
+  }
+  using Instruction = decltype(instruction());
   using TiledMma = decltype(cute::make_tiled_mma(
       Instruction{}, cute::Layout<cute::Shape<cute::Int<groups_of_tile>, cute::_1, cute::_1>>{}));
 
@@ -122,6 +131,8 @@ template <class T, Major major_a, Major major_b, Form>
 using GemmSm90_128x128 = GemmSm90<T, major_a, major_b, WgmmaTile<128, 128, 6, true>>;
 template <class T, Major major_a, Major major_b, Form>
 using GemmSm90_64x128 = GemmSm90<T, major_a, major_b, WgmmaTile<64, 128, 8, true>>;
+template <class T, Major major_a, Major major_b, Form>
+using GemmSm90Shared128x128 = GemmSm90<T, major_a, major_b, WgmmaTile<128, 128, 6, false>>;
 template <class T, Major major_a, Major major_b, Form>
 using GemmSm90_64x64 = GemmSm90<T, major_a, major_b, WgmmaTile<64, 64, 12, true>>;
 

@@ -254,9 +254,22 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
     cutlass::arch::warpgroup_reg_alloc<Config::computing_registers>();
     int const group_of_tile = Config::alternate ? 0 : group;
     ThrMMA thr_mma = mma.get_slice(group_of_tile * 128);
-    Tensor tCsA = thr_mma.partition_A(sA);  // (MMA,MMA_M,MMA_K,PIPE)
+    Tensor tCsA = [&] {                     // (MMA,MMA_M,MMA_K,PIPE)
+      if constexpr (Config::a_in_registers) {
+        Tensor elements = make_tensor(make_smem_ptr(shared.a), typename Config::SmemLayoutA{});
+        return mma.get_slice(group_of_tile * 128 + threadIdx.x % 128).partition_A(elements);
+      } else {
+        return thr_mma.partition_A(sA);
+      }
+    }();
     Tensor tCsB = thr_mma.partition_B(sB);  // (MMA,MMA_N,MMA_K,PIPE)
-    Tensor tCrA = thr_mma.make_fragment_A(tCsA);  // (MMA,MMA_M,MMA_K,PIPE)
+    Tensor tCrA = [&] {                           // (MMA,MMA_M,MMA_K,PIPE): of a stage, or of all
+      if constexpr (Config::a_in_registers) {
+        return make_fragment_like(tCsA(_,_,_,Int<0>{}));
+      } else {
+        return thr_mma.make_fragment_A(tCsA);
+      }
+    }();
     Tensor tCrB = thr_mma.make_fragment_B(tCsB);  // (MMA,MMA_N,MMA_K,PIPE)
     Tensor tCrC = partition_fragment_C(mma, select<0,1>(cta_tiler));                                    // (MMA,MMA_M,MMA_N)
     Tensor sums = make_fragment_like(tCrC);                                                             // (MMA,MMA_M,MMA_N)
@@ -316,14 +329,36 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
         if (!has_arrived) {
           Full::wait(&shared.full[pipe.stage], pipe.phase);  // the tiles have arrived
         }
-        warpgroup_fence_operand(tCrC);
-        warpgroup_arrive();
-        CUTE_UNROLL
-        for (int k_block = 0; k_block < size<2>(tCrA); ++k_block) {
-          gemm(mma, tCrA(_,_,k_block,pipe.stage), tCrB(_,_,k_block,pipe.stage), tCrC);                  // (MMA,MMA_M,MMA_N)
-          mma.accumulate_ = SM90::GMMA::ScaleOut::One;
+        if constexpr (Config::a_in_registers) {
+          // Half of a step is brought to registers while the half before it is multiplied.
+          constexpr int half = size<2>(tCrA) / 2;
+          CUTE_UNROLL
+          for (int first_block = 0; first_block < 2 * half; first_block += half) {
+            warpgroup_wait<1>();  // what these registers held has been multiplied
+            if (first_block > 0) release(read, k_tile > k_begin);
+            CUTE_UNROLL
+            for (int k_block = first_block; k_block < first_block + half; ++k_block) {
+              copy(tCsA(_,_,k_block,pipe.stage), tCrA(_,_,k_block));
+            }
+            warpgroup_fence_operand(tCrC);
+            warpgroup_arrive();
+            CUTE_UNROLL
+            for (int k_block = first_block; k_block < first_block + half; ++k_block) {
+              gemm(mma, tCrA(_,_,k_block), tCrB(_,_,k_block,pipe.stage), tCrC);                         // (MMA,MMA_M,MMA_N)
+              mma.accumulate_ = SM90::GMMA::ScaleOut::One;
+            }
+            warpgroup_commit_batch();
+          }
+        } else {
+          warpgroup_fence_operand(tCrC);
+          warpgroup_arrive();
+          CUTE_UNROLL
+          for (int k_block = 0; k_block < size<2>(tCrA); ++k_block) {
+            gemm(mma, tCrA(_,_,k_block,pipe.stage), tCrB(_,_,k_block,pipe.stage), tCrC);                // (MMA,MMA_M,MMA_N)
+            mma.accumulate_ = SM90::GMMA::ScaleOut::One;
+          }
+          warpgroup_commit_batch();
         }
-        warpgroup_commit_batch();
         auto next = pipe;
         ++next;
         has_arrived = Full::test_wait(&shared.full[next.stage], next.phase, true);  // meanwhile
@@ -335,9 +370,11 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
           for (int i = 0; i < size(sums); ++i) sums(i) += tCrC(i);
           mma.accumulate_ = SM90::GMMA::ScaleOut::Zero;
         } else {
-          warpgroup_wait<1>();  // the step before has been multiplied
-          warpgroup_fence_operand(tCrC);
-          release(read, k_tile > k_begin);
+          if constexpr (!Config::a_in_registers) {
+            warpgroup_wait<1>();  // the step before has been multiplied
+            warpgroup_fence_operand(tCrC);
+            release(read, k_tile > k_begin);
+          }
           read = pipe.stage;
         }
         pipe = next;

@@ -34,8 +34,11 @@ Speed speed_of(Traits const& t) {
     return is_square ? Speed{1170, 0.5, 1} : Speed{1240, 0.5, 1.2};
   }
   if (t.compute == Compute::tf32) {
-    if (is_small) return is_smallest ? Speed{160, 0, 0.3} : Speed{235, 0, 0.3};
-    return is_square ? Speed{345, 0.2, 0.8} : Speed{400, 0.3, 1.6};
+    bool const by_registers = t.major_a == Major::mn;
+    if (is_smallest) return {by_registers ? 155.0 : 205.0, 0, 0.3};
+    if (is_small) return {by_registers ? 250.0 : 290.0, 0, 0.3};
+    if (is_square) return {by_registers ? 355.0 : 405.0, 0.2, 0.8};
+    return {by_registers ? 430.0 : 435.0, 0.3, 1.6};
   }
   if (is_small) return is_smallest ? Speed{400, 0, 0.35} : Speed{735, 0, 0.65};
   if (is_square) return {795, 0, 0.87};

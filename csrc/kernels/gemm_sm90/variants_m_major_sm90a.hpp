@@ -1,0 +1,19 @@
+#pragma once
+
+#include "kernels/gemm_sm90/family.hpp"
+
+namespace cute_py::kernels {
+
+// Of tfloat32 an m-major A comes by way of registers, which has to be waited for: warpgroups that share a tile do
+// that while the other one multiplies. A product of TT is one of NN, its factors exchanged.
+struct gemm_sm90_variants_m_major_sm90a {
+  using Family = gemm_sm90_family;
+  using T = Types<cutlass::tfloat32_t>;
+  using Rows = List<Row<GemmSm90_64x64, Form::vectors, NamedByTile, kHost | kGpu, T, Layouts<NN>>,
+                    Row<GemmSm90_64x128, Form::vectors, NamedByTile, kGpu, T, Layouts<NN>>,
+                    Row<GemmSm90Shared128x128, Form::vectors, NamedByTile, kGpu, T, Layouts<NN>>,
+                    Row<GemmSm90_128x192, Form::vectors, NamedByTile, kGpu, T, Layouts<NN>>,
+                    Row<GemmSm90_128x256, Form::vectors, NamedByTile, kGpu, T, Layouts<NN>>>;
+};
+
+}  // namespace cute_py::kernels
