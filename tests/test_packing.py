@@ -211,6 +211,27 @@ def test_with_little_memory_results_are_the_same() -> None:
     assert (cute_py.einsum("abx,cb,cd->ad", A, B, B, workspace=0) == np.einsum("abx,cb,cd->ad", A, B, B)).all()
 
 
+@pytest.mark.parametrize("layout", ["nt", "tn"])
+@pytest.mark.parametrize("kernel", ["gemm_sm80_tn_tf32_64x64", "gemm_sm90_tn_tf32_64x64", "gemm_sm90_nn_tf32_64x64"])
+def test_what_lies_between_packed_lines_does_not_count(kernel: str, layout: str, rng: np.random.Generator) -> None:
+    """Some kernels multiply it, and it is cleared for them; the copy engine does not go there."""
+    if kernel not in cute_py.kernels():
+        pytest.skip("this build does not have it")
+    A = rng.integers(-3, 4, (68, 1003)).astype(np.float32)
+    B = rng.integers(-3, 4, (67, 1003)).astype(np.float32)
+    if layout == "nt":
+        A, B = np.asfortranarray(A), np.asfortranarray(B)
+    C = np.zeros((68, 67), np.float32)
+    candidates = cute_py.gemm.explain(A, B, C, compute="tfloat32", device="emulator").candidates
+    chosen = [candidate for candidate in candidates if candidate.kernel == kernel and candidate.packed]
+    assert chosen or ("_nn_" in kernel and layout == "tn")
+    for candidate in chosen:
+        plan = cute_py.gemm.plan(A, B, C, compute="tfloat32", device="emulator", config=candidate)
+        C[:] = np.nan
+        plan(A, B, C, workspace=np.full(plan.workspace_bytes, 255, np.uint8))
+        np.testing.assert_array_equal(C, A @ B.T)
+
+
 @pytest.mark.parametrize("wrong", [-1, 1.5, True, "1 GB", np.float32(3), np.zeros(8)])
 def test_a_limit_that_is_no_number_of_bytes(wrong: Any) -> None:
     A = np.ones((3, 4), np.float32)

@@ -181,6 +181,7 @@ class Chooser {
           if (in_pairs) estimate = of_pairs;
         }
         if (count > 1) estimate.us += us_to_add(t, cut);
+        if (!t.copies_boxes) estimate.us += question_.us_of_zeros;
         found_.push_back({{{&entry, exchanged, count, ctas, in_pairs}, estimate}, found_.size()});
       }
     }

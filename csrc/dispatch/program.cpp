@@ -77,7 +77,15 @@ class Planner {
     if (!done || reserved > question_.workspace_limit) return;
     auto const most = question_.target == Target::cpu ? kMostOnHost : question_.device.memory_bytes / kOfMemory;
     if (!is_forced && reserved > most) return;
-    take(choose(Purpose::multiply, geometry, places, asked(packs), reserved), packs, packing, best, chosen);
+    Question question = asked(packs);
+    for (Step const& step : packing.before) question.us_of_zeros += step.clear_bytes > 0 ? kClearUs : 0;
+    Choice found = choose(Purpose::multiply, geometry, places, question, reserved);
+    // The copy engine reads no further than a line goes.
+    Entry const* const entry = found.steps.front().entry;
+    if (entry != nullptr && entry->traits.copies_boxes) {
+      for (Step& step : packing.before) step.clear_bytes = 0;
+    }
+    take(std::move(found), packs, packing, best, chosen);
   }
 
   // A choice that is forced to other packs than these has no candidates.
@@ -141,10 +149,7 @@ class Planner {
       step.estimate.us *= kDoubtOnHost;
       found->product.is_sum = false;  // whether factors are packed must not decide in which order sums are added
     }
-    if (found->has_gaps) {
-      step.clear_bytes = found->bytes;
-      step.estimate.us += kClearUs;
-    }
+    if (found->has_gaps) step.clear_bytes = found->bytes;
     places[x] = to;
     reserved += found->bytes;
     g = std::move(found->product);
