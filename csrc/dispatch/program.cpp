@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dispatch/choose.hpp"
+#include "dispatch/fold.hpp"
 #include "dispatch/pack.hpp"
 #include "dispatch/workspace.hpp"
 
@@ -121,6 +122,13 @@ class Planner {
     Packs const result = is_worth_packing_result(g) ? kPackD : 0;
     Packs const factors = (is_worth_packing(g, Role::a) ? kPackA : 0) | (is_worth_packing(g, Role::b) ? kPackB : 0);
     if (factors != 0) found.push_back(factors | result);
+    // A packed factor's modes of K follow one another as those of the other do, and may be one then; of tfloat32 there
+    // are fast kernels for one factor that is not k-major.
+    if (folded(g).k.rank() > 1 || (g.compute == Compute::tf32 && factors == (kPackA | kPackB))) {
+      for (Packs const packs : {kPackA, kPackB, kPackA | kPackB}) {
+        if (packs != factors) found.push_back(packs | result);
+      }
+    }
     if (result != 0) found.push_back(result);
     if (result == 0 && has_short_rows(g)) found.push_back(factors | kPackD);
     return found;
