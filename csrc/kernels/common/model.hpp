@@ -21,8 +21,10 @@ inline constexpr double kCacheBytesPerCycle = 31.2;  // of a multiprocessor, out
 inline constexpr double kClockMhz = 1980;            // that the speeds of kernels were measured at
 inline constexpr double kMultiprocessors = 132;
 inline constexpr double kSectorBytes = 32;   // the least that memory moves
+inline constexpr double kCacheBytes = 50e6;  // of the second-level cache
 inline constexpr double kScattered = 4;      // of results far from one another: a sector is read, and written in part
-inline constexpr double kMostlyEmpty = 1.3;  // waves of tiles take more whose rows, or columns, mostly do not exist
+inline constexpr double kSectorsFarApart = 2.5;  // what memory takes more for sectors that are not neighbours
+inline constexpr double kMostlyEmpty = 1.3;      // waves of tiles take more whose rows, or columns, mostly do not exist
 inline constexpr double kAgainstTheGrain = 0.05;  // what threads take more, that read an operand across its unit stride
 
 // Results of a multiprocessor in a microsecond that get the whole epilogue element by element.
@@ -87,17 +89,24 @@ inline double bytes_of_operand(Geometry const& g, Role role) {
   return elements * bytes_of(g.type[role]);
 }
 
+// Does a run of neighbours end before its sector does, and the next line of the tile not go on from there?
+inline bool ends_in_sector(Modes const& modes, Modes const& across, Role role, DType type) {
+  if (modes[0].stride[role] != 1 || static_cast<double>(modes[0].extent) * bytes_of(type) >= kSectorBytes) return false;
+  return across.rank() > 0 ? across[0].stride[role] != modes[0].extent : modes.rank() > 1;
+}
+
 // What has to come from memory and go there at least, and what the results' way wastes, of a kernel that writes them
 // along m, or along n if that is the better way.
 inline double memory_bytes(Geometry const& g, bool writes_along_n = false) {
   double bytes = 0;
-  auto const wasted_along = [&](Modes const& modes, Role role) {
-    bool const scatters = modes.rank() > 0 && std::abs(modes[0].stride[role]) > 2;
+  auto const wasted_along = [&](Modes const& modes, Modes const& across, Role role) {
+    bool const scatters =
+        modes.rank() > 0 && (std::abs(modes[0].stride[role]) > 2 || ends_in_sector(modes, across, role, g.type[role]));
     return waste(modes, role, g.type[role]) * (scatters ? kScattered : 1);
   };
   auto const wasted = [&](Role role) {
-    double const along_m = wasted_along(g.m, role);
-    return writes_along_n ? std::min(along_m, wasted_along(g.n, role)) : along_m;
+    double const along_m = wasted_along(g.m, g.n, role);
+    return writes_along_n ? std::min(along_m, wasted_along(g.n, g.m, role)) : along_m;
   };
   for (int i = 0; i < kRoles; ++i) {
     auto const role = static_cast<Role>(i);
@@ -156,7 +165,7 @@ inline Estimate tiled(Geometry const& g, Extents const& x, Traits const& t, Devi
   double const wasted_b = waste_of_factor(g, Role::b, t.major_b, reads_any_major);
   if (g.multiplies) us *= 1 + kAgainstTheGrain * ((wasted_a > 1) + (wasted_b > 1));
 
-  double const memory = memory_bytes(g, t.fuses) / memory_speed(device);
+  double memory = memory_bytes(g, t.fuses) / memory_speed(device);
   double cache = 0;
   if (g.multiplies) {
     double const of_a =
@@ -164,7 +173,14 @@ inline Estimate tiled(Geometry const& g, Extents const& x, Traits const& t, Devi
     double const of_b =
         static_cast<double>(x.n) * static_cast<double>(tiles(x.m, t.tile[0])) * bytes_of(g.type[Role::b]) * wasted_b;
     double const busy = std::min(1.0, count / device.multiprocessors);
-    cache = (of_a + of_b) * static_cast<double>(x.k) * static_cast<double>(x.l) / (cache_speed(device) * busy);
+    double const lines = static_cast<double>(x.k) * static_cast<double>(x.l);
+    cache = (of_a + of_b) * lines / (cache_speed(device) * busy);
+    // CTAs go along m first. What the cache loses of A before the next column of tiles has to come again, a sector here
+    // and one there.
+    if (wasted_a > 1 && tiles(x.n, t.tile[1]) > 1 &&
+        bytes_of_operand(g, Role::a) > kCacheBytes * static_cast<double>(x.l)) {
+      memory = std::max(memory, of_a * lines * kSectorsFarApart / memory_speed(device));
+    }
   }
   Estimate estimate = larger(us, std::max(memory, cache), 0);
   estimate.us += kLaunchUs;

@@ -58,7 +58,7 @@ struct Store {
 };
 
 Store store_of(Geometry const& g, Traits const& t, double elements) {
-  constexpr double kPerUs = 2500;  // that the threads of a warpgroup write
+  constexpr double kPerUs = 2000;  // that the threads of a warpgroup write
   constexpr double kFirst = 1;
   constexpr double kFinishedPerUs = 5500;  // of a warpgroup; as measured with bias and gelu
   constexpr double kFinishedByTwoPerUs = 3300;
@@ -128,7 +128,7 @@ Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceIn
   double const scale = static_cast<double>(device.clock_mhz) / model::kClockMhz;
   auto const m = g.m.rank() > 1 ? in_tiles(g.m, t.tile[0]) : x.m;
   auto const n = g.n.rank() > 1 ? in_tiles(g.n, t.tile[1]) : x.n;
-  auto const k = g.k.rank() > 1 ? in_tiles(g.k, t.tile[2]) : x.k;
+  auto const k = g.k.rank() > 1 ? model::tiles(in_tiles(g.k, t.tile[2]), static_cast<int>(x.parts)) : x.k;
   auto const k_tiles = static_cast<double>(model::tiles(std::max<std::int64_t>(k, 1), t.tile[2]));
   double const elements = static_cast<double>(t.tile[0]) * t.tile[1];
   Pairs const pairs = pairs_in(g, x, t);

@@ -391,6 +391,9 @@ CUTE_DEVICE void store_sums(EpilogueOf<typename Config::TE> const& product, Accu
 
   CUTE_NO_UNROLL
   for (int chunk = 0; chunk < chunks; ++chunk) {
+    int const first_m = chunk / chunks_n * step_m;
+    int const first_n = chunk % chunks_n * columns;
+    if (first_m >= tile.rows || first_n >= tile.columns) continue;  // so for all threads of the warpgroup
     int const thread = thread_for_now() % 128;
     NamedBarrier::sync(128, group);  // all threads have read what was here before
     CUTE_UNROLL
@@ -403,8 +406,6 @@ CUTE_DEVICE void store_sums(EpilogueOf<typename Config::TE> const& product, Accu
         sums[row * row_stride + column * column_stride] = acc(c * sums_of_chunk + i);
       }
     }
-    int const first_m = chunk / chunks_n * step_m;
-    int const first_n = chunk % chunks_n * columns;
     TileOfD const part{tile.first_m + first_m, tile.first_n + first_n, min(tile.rows - first_m, Config::box),
                        min(tile.columns - first_n, columns)};
     find_lines(product.e, part, thread, places);

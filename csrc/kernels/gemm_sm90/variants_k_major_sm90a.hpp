@@ -4,7 +4,7 @@
 
 namespace cute_py::kernels {
 
-// The warpgroup's instructions take k-major factors alone, of all types but those of 16 bits.
+// Out of shared memory the warpgroup's instructions take k-major factors alone, of all types but those of 16 bits.
 struct gemm_sm90_variants_k_major_sm90a {
   using Family = gemm_sm90_family;
   using T = Types<cutlass::tfloat32_t, std::int8_t>;
