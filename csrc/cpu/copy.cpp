@@ -169,8 +169,11 @@ class Copy {
     return in_rows_ && !in_short_rows() ? kBytesOfBlock / bytes / d_.length : kSide;
   }
 
-  // Room for what lies behind a block in its last line of a cache.
-  std::int64_t row_of_buffer() const { return round_up(next_d_.length * d_.length, 16) + kBytesOfLine / bytes; }
+  // Room for what lies behind a block in its last line of a cache. Rows of an odd number of lines spread over its sets.
+  std::int64_t row_of_buffer() const {
+    auto const lines = ceil_div(next_d_.length * d_.length * bytes, kBytesOfLine) + 1;
+    return (lines | 1) * kBytesOfLine / bytes;
+  }
 
   static Part part(std::int64_t& index, Sides const& sides, Mode const& mode) {
     auto const first = index % sides.count * sides.length;
@@ -276,11 +279,9 @@ class Copy {
     constexpr std::int64_t kOfLine = kBytesOfLine / bytes;
     auto const row = row_of_buffer();
     auto const behind = next_d.count == 1 ? std::min(kOfLine, plan_.fast_d.extent - d.first - d.count) : 0;
-    for (std::int64_t j = 0; j < next_a.count; ++j) {
-      for (std::int64_t i = 0; i < next_d.count; ++i) {
-        transpose(from + i * plan_.next_d.stride[Role::a] + j * plan_.next_a.stride[Role::a],
-                  buffer + j * a.count * row + i * d.count, d.count + behind, a.count, row);
-      }
+    for (std::int64_t i = 0; i < next_d.count; ++i) {  // a row of A goes on from its fastest mode to the next
+      transpose(from + i * plan_.next_d.stride[Role::a], buffer + i * d.count, d.count + behind, next_a.count * a.count,
+                row);
     }
     auto const past_line = [](Number const* x) {
       return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(x) % kBytesOfLine) / bytes;
