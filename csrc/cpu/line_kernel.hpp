@@ -34,6 +34,14 @@ struct LineFactor {
   std::int64_t step;  // of k, in elements
 };
 
+// What is read after some steps of rows: `by` steps further on in the same rows, or, so counted, in as many rows behind
+// these. `is_far`: rows are in memory, in no cache.
+struct NextOfRows {
+  bool is_far;
+  bool of_rows_behind;
+  std::int64_t by;
+};
+
 // How far apart the elements of a factor are along the two modes of a rectangle, and along k.
 struct ElementFactor {
   std::int64_t i;
@@ -64,10 +72,10 @@ struct LineKernel {
                            bool conj_b, T* acc, bool first);
 
   // acc(i) += sum_p a[i][p] * b[i][p] for all lanes i of 1, 2 or 4 vectors and p < steps, p ascending, from 0 if it is
-  // the `first` of a sum. If b is null all rows are multiplied by `shared`, which does not vary. `far`: rows, and those
-  // that come next, are in memory, in no cache.
+  // the `first` of a sum. If b is null all rows are multiplied by `shared`, which does not vary. `next`: what of these
+  // rows, or of those behind them, to ask for meanwhile.
   void (*multiply_rows)(std::int64_t steps, T const* const* a, T const* const* b, LineFactor<T> shared, T* acc,
-                        bool first, int vectors, bool far);
+                        bool first, int vectors, NextOfRows next);
 
   // sums[i] = sum_p a[p] * b[p] over the steps p of block i, each `block` long but for the last one, which may be
   // shorter; times[0] in the place of b[p] if b is null. Step p of a block goes to partial sum p modulo 64, or 32 of

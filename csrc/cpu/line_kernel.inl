@@ -213,21 +213,39 @@ void line_copy(std::int64_t count, std::int64_t panels, std::int64_t step_count,
 // wait for each other the next block of another is brought into registers.
 template <class T, bool b_varies, int vectors, class Rows>
 void multiply_rows_of(std::int64_t steps, Rows const& a, Rows const& b, LineFactor<T> const& shared, T* acc, bool first,
-                      bool far) {
+                      NextOfRows const& next) {
   using Vector = typename VectorOf<T>::Type;
   Vector c[vectors] = {};
   if (!first) {
     for (int v = 0; v < vectors; ++v) c[v] = loose(acc + v * kLanes<T>);
   }
-  auto const columns = [&](auto const& rows, std::int64_t p, std::int64_t count, Vector* x) CUTE_PY_INLINE_LAMBDA {
-    auto const from_p = rows_from(rows, p);
-    if (count == kBlock<T>) {
-      if (p % kOfLine<T> == 0) {
-        prefetch_rows<T>(from_p, 0);
-        if constexpr (std::is_same_v<Rows, EvenRows<T>>) {
-          if (far) prefetch_from_far<T>(rows_behind(from_p, (vectors - 1) * kLanes<T>), steps);
-        }
+  // When a line of each row begins, what is read later is asked for: of rows so short that the next ones fit into the
+  // nearest cache beside them so many lines as they lie, of others row by row.
+  auto const lines_of = [&](auto const& rows) -> std::int64_t {
+    if constexpr (std::is_same_v<Rows, EvenRows<T>>) {
+      bool const follow = next.of_rows_behind && follow_closely<T>(rows.stride, vectors * kLanes<T>);
+      if (follow) return kLanes<T> * rows.stride / steps + 1;
+    }
+    return 0;
+  };
+  std::int64_t const lines_a = lines_of(a);
+  std::int64_t const lines_b = lines_of(b);
+  auto const ask = [&](auto const& rows, int v, std::int64_t p, std::int64_t lines) CUTE_PY_INLINE_LAMBDA {
+    auto const from_p = rows_from(rows_behind(rows, v * kLanes<T>), p);
+    if constexpr (std::is_same_v<Rows, EvenRows<T>>) {
+      auto const behind = vectors * kLanes<T> * rows.stride;
+      if (lines > 0) {
+        T const* const line = rows.first + behind + (p * vectors + v * kOfLine<T>)*lines;
+        for (std::int64_t i = 0; i < lines; ++i) __builtin_prefetch(line + i * kOfLine<T>);
+        return;
       }
+      if (next.is_far) prefetch_from_far<T>(from_p, next.by + (next.of_rows_behind ? behind : 0));
+    }
+    prefetch_rows<T>(from_p, 0);
+  };
+  auto const columns = [&](auto const& rows, int v, std::int64_t p, auto count, Vector* x) CUTE_PY_INLINE_LAMBDA {
+    auto const from_p = rows_from(rows_behind(rows, v * kLanes<T>), p);
+    if (count == kBlock<T>) {
       transpose_block<T>(from_p, 0, x);
     } else {
       transpose_rest<T>(from_p, 0, count, x);
@@ -238,8 +256,12 @@ void multiply_rows_of(std::int64_t steps, Rows const& a, Rows const& b, LineFact
     for (int v = 0; v < vectors; ++v) {
       Vector x[kBlock<T>];
       Vector y[kBlock<T>];
-      columns(rows_behind(a, v * kLanes<T>), p, count, x);
-      if constexpr (b_varies) columns(rows_behind(b, v * kLanes<T>), p, count, y);
+      if (p % kOfLine<T> == 0 && count == kBlock<T>) {
+        ask(a, v, p, lines_a);
+        if constexpr (b_varies) ask(b, v, p, lines_b);
+      }
+      columns(a, v, p, count, x);
+      if constexpr (b_varies) columns(b, v, p, count, y);
 #pragma GCC unroll 4
       for (int i = 0; i < kBlock<T>; ++i) {
         if (i >= count) break;
@@ -276,7 +298,7 @@ void multiply_near_rows(std::int64_t steps, T const* const* a, T const* const* b
     auto const count = steps - p < Near::kSteps ? steps - p : Near::kSteps;
     near_a.bring(a, p, count);
     if constexpr (b_varies) near_b.bring(b, p, count);
-    multiply_rows_of<T, b_varies, vectors>(count, near_a.rows(), near_b.rows(), shared, acc, first && p == 0, false);
+    multiply_rows_of<T, b_varies, vectors>(count, near_a.rows(), near_b.rows(), shared, acc, first && p == 0, {});
     shared.data += count * shared.step;
   }
 }
@@ -284,26 +306,26 @@ void multiply_near_rows(std::int64_t steps, T const* const* a, T const* const* b
 // Rows that are equally far apart need no pointers, of which there are more than registers.
 template <class T, int vectors>
 void multiply_vectors_of_lanes(std::int64_t steps, T const* const* a, T const* const* b, LineFactor<T> const& shared,
-                               T* acc, bool first, bool far) {
+                               T* acc, bool first, NextOfRows const& next) {
   constexpr int kCount = vectors * kLanes<T>;
   bool const even = are_even(a, kCount) && (b == nullptr || are_even(b, kCount));
   bool const in_the_way =
       are_in_the_way<T>(a[1] - a[0], kCount) || (b != nullptr && are_in_the_way<T>(b[1] - b[0], kCount));
-  if (in_the_way && !far && b != nullptr) {
+  if (in_the_way && !next.is_far && b != nullptr) {
     multiply_near_rows<T, true, vectors>(steps, a, b, shared, acc, first);
-  } else if (in_the_way && !far) {
+  } else if (in_the_way && !next.is_far) {
     multiply_near_rows<T, false, vectors>(steps, a, a, shared, acc, first);
   } else if (even && b != nullptr) {
     EvenRows<T> const rows_a{a[0], a[1] - a[0]};
     EvenRows<T> const rows_b{b[0], b[1] - b[0]};
-    multiply_rows_of<T, true, vectors>(steps, rows_a, rows_b, shared, acc, first, far);
+    multiply_rows_of<T, true, vectors>(steps, rows_a, rows_b, shared, acc, first, next);
   } else if (even) {
     EvenRows<T> const rows{a[0], a[1] - a[0]};
-    multiply_rows_of<T, false, vectors>(steps, rows, rows, shared, acc, first, far);
+    multiply_rows_of<T, false, vectors>(steps, rows, rows, shared, acc, first, next);
   } else if (b != nullptr) {
-    multiply_rows_of<T, true, vectors>(steps, a, b, shared, acc, first, far);
+    multiply_rows_of<T, true, vectors>(steps, a, b, shared, acc, first, next);
   } else {
-    multiply_rows_of<T, false, vectors>(steps, a, a, shared, acc, first, far);
+    multiply_rows_of<T, false, vectors>(steps, a, a, shared, acc, first, next);
   }
 }
 
@@ -392,13 +414,13 @@ void line_sum_blocks(std::int64_t steps, std::int64_t block, T const* a, T const
 
 template <class T>
 void line_multiply_rows(std::int64_t steps, T const* const* a, T const* const* b, LineFactor<T> shared, T* acc,
-                        bool first, int vectors, bool far) {
+                        bool first, int vectors, NextOfRows next) {
   if (vectors == 4) {
-    multiply_vectors_of_lanes<T, 4>(steps, a, b, shared, acc, first, far);
+    multiply_vectors_of_lanes<T, 4>(steps, a, b, shared, acc, first, next);
   } else if (vectors == 2) {
-    multiply_vectors_of_lanes<T, 2>(steps, a, b, shared, acc, first, far);
+    multiply_vectors_of_lanes<T, 2>(steps, a, b, shared, acc, first, next);
   } else {
-    multiply_vectors_of_lanes<T, 1>(steps, a, b, shared, acc, first, far);
+    multiply_vectors_of_lanes<T, 1>(steps, a, b, shared, acc, first, next);
   }
 }
 
@@ -451,8 +473,8 @@ CUTE_PY_INLINE void load_elements(T const* at, ElementFactor const& of, std::int
   }
 }
 
-template <class T, Access a_access, Access b_access, int width, bool whole>
-CUTE_PY_INLINE void multiply_elements(std::int64_t count, std::int64_t steps, T const* a, ElementFactor const& of_a,
+template <class T, Access a_access, Access b_access, int width, bool whole, class Steps>
+CUTE_PY_INLINE void multiply_elements(std::int64_t count, Steps steps, T const* a, ElementFactor const& of_a,
                                       T const* b, ElementFactor const& of_b, T alpha, T* d, std::int64_t d_j) {
   typename VectorOf<T>::Type c[width] = {};
   for (std::int64_t p = 0; p < steps; ++p) {
@@ -473,10 +495,12 @@ CUTE_PY_INLINE void multiply_elements(std::int64_t count, std::int64_t steps, T 
   }
 }
 
-template <class T, Access a_access, Access b_access, int width>
-void multiply_line_of_elements(std::int64_t count_i, std::int64_t steps, T const* a, ElementFactor const& of_a,
-                               T const* b, ElementFactor const& of_b, T alpha, T* d, std::int64_t d_j) {
+// `Steps`: their number, or a type that knows that there is one.
+template <class T, Access a_access, Access b_access, int width, class Steps>
+CUTE_PY_INLINE void multiply_line_of_elements(std::int64_t count_i, Steps steps, T const* a, ElementFactor const& of_a,
+                                              T const* b, ElementFactor const& of_b, T alpha, T* d, std::int64_t d_j) {
   std::int64_t i = 0;
+#pragma GCC unroll 4
   for (; i + kLanes<T> <= count_i; i += kLanes<T>) {
     multiply_elements<T, a_access, b_access, width, true>(kLanes<T>, steps, a + i * of_a.i, of_a, b + i * of_b.i, of_b,
                                                           alpha, d + i, d_j);
@@ -497,13 +521,18 @@ void multiply_all_elements(std::int64_t count_i, std::int64_t count_j, std::int6
   bool const together = is_across || steps > 1 || count_i >= kLongLine;
   constexpr int kWidth = kBlock<T>;
   std::int64_t j = 0;
-  for (; together && j + kWidth <= count_j; j += kWidth) {
-    multiply_line_of_elements<T, a_access, b_access, kWidth>(count_i, steps, a + j * of_a.j, of_a, b + j * of_b.j, of_b,
-                                                             alpha, d + j * d_j, d_j);
-  }
-  for (; j < count_j; ++j) {
-    multiply_line_of_elements<T, a_access, b_access, 1>(count_i, steps, a + j * of_a.j, of_a, b + j * of_b.j, of_b,
-                                                        alpha, d + j * d_j, d_j);
+  auto const multiply = [&](auto width, auto count) {
+    multiply_line_of_elements<T, a_access, b_access, width>(count_i, count, a + j * of_a.j, of_a, b + j * of_b.j, of_b,
+                                                            alpha, d + j * d_j, d_j);
+  };
+  auto const multiply_all = [&](auto count) {
+    for (; together && j + kWidth <= count_j; j += kWidth) multiply(std::integral_constant<int, kWidth>{}, count);
+    for (; j < count_j; ++j) multiply(std::integral_constant<int, 1>{}, count);
+  };
+  if (steps == 1) {
+    multiply_all(std::integral_constant<std::int64_t, 1>{});
+  } else {
+    multiply_all(steps);
   }
 }
 

@@ -41,11 +41,11 @@ constexpr std::int64_t kStepsAtOnce = 16;     // columns that are read side by s
 constexpr std::int64_t kStepsOfRows = 64;     // that are transposed at a time
 constexpr std::int64_t kRows = 512;           // whose places are found at a time
 constexpr int kRowsAtOnce = 4 * kMostLanes;   // vectors side by side
+constexpr int kRowsFar = 16;                  // the same of long rows out of memory
 constexpr std::int64_t kSumsOfBlocks = 1 << 20;
 
 // What is larger comes from memory, which delivers the more the fewer places it is read at.
 constexpr std::int64_t kBytesFar = 16 << 20;
-constexpr std::int64_t kFewStepsFar = 128;          // rows that are so short are one place
 constexpr std::int64_t kBytesOfLineFar = 16 << 10;  // of each column, before the next columns
 
 // Rows from memory that are multiples of so many bytes apart share the places of one set of a nearest cache. More of
@@ -89,7 +89,7 @@ class Loops {
         g_(g),
         plan_(plan),
         far_(plan.elements * std::max<std::int64_t>(plan.k, 1) * std::int64_t{sizeof(Scalar)} > kBytesFar),
-        vectors_(far_ && plan.k > kFewStepsFar ? 1 : 4),
+        vectors_(far_ ? 2 : 4),
         line_(far_ && plan.k > 1 ? kMostOfLine : kLine),
         is_sum_(is_sum_of_neighbours(g)),
         execution_(execution),
@@ -108,7 +108,7 @@ class Loops {
     // Of sums of neighbours as many rows as there is room for the blocks of: a row is read from its beginning to its
     // end.
     auto const rows = is_sum_            ? std::clamp<std::int64_t>(kLine / plan_.blocks, 1, kRows)
-                      : plan_.blocks > 2 ? std::int64_t{kRowsAtOnce}
+                      : plan_.blocks > 2 ? std::int64_t{far_ ? kRowsFar : kRowsAtOnce}
                                          : kRows;
     auto const most = plan_.in_lines ? converts ? kLineConverted : line_ : rows;
     // Parts of a line, shorter if threads would have nothing to do otherwise.
@@ -354,9 +354,10 @@ class Loops {
     auto const step_a = g_.k.rank() == 0 ? 0 : g_.k[0].stride[Role::a];
     auto const step_b = g_.k.rank() == 0 ? 0 : g_.k[0].stride[Role::b];
     bool const in_place = in_rows(a_, differ) || in_rows(b_, differ);
+    bool const is_last = k + count_k == plan_.k;
     bool is_first = true;
     auto const run_of = [&](std::int64_t at_a, std::int64_t at_b, std::int64_t run) {
-      if (in_place && multiply_in_place(rows_a, rows_b, lanes, at_a, at_b, run, differ, acc, is_first)) {
+      if (in_place && multiply_in_place(rows_a, rows_b, lanes, at_a, at_b, run, is_last, differ, acc, is_first)) {
         is_first = false;
         return;
       }
@@ -385,7 +386,8 @@ class Loops {
 
   // The other factor lies so, too, or is the same for all rows and can be read where it lies.
   bool multiply_in_place(std::int64_t const* rows_a, std::int64_t const* rows_b, std::int64_t lanes, std::int64_t at_a,
-                         std::int64_t at_b, std::int64_t steps, bool differ, Scalar* acc, bool is_first) const {
+                         std::int64_t at_b, std::int64_t steps, bool is_last, bool differ, Scalar* acc,
+                         bool is_first) const {
     if constexpr (kComplex) {
       return false;
     } else {
@@ -403,6 +405,7 @@ class Loops {
       Scalar const* starts_y[kRowsAtOnce];
       bool const share_a_set =
           far_ && lanes > kPlacesOfSet && (rows_x[1] - rows_x[0]) * std::int64_t{sizeof(Scalar)} % kBytesOfSets == 0;
+      NextOfRows const next{far_, differ || is_last, differ ? 0 : is_last ? -at_x : steps};
       auto const& kernel = share_a_set && kernel_.lanes > kPlacesOfSet ? narrow_ : kernel_;
       for (std::int64_t first = 0; first < lanes;) {
         int vectors = 1;
@@ -414,7 +417,7 @@ class Loops {
           starts_y[i] = y.at(rows_y[lane] + at_y);
         }
         kernel.multiply_rows(steps, starts_x, y_varies ? starts_y : nullptr, shared, acc + first, is_first, vectors,
-                             far_);
+                             next);
         first += together;
       }
       return true;

@@ -237,10 +237,11 @@ constexpr double kSummedPerUs = 80e3;
 constexpr double kBlockUs = 0.008;
 
 // Of products in rectangles: what it takes to bring an element of a factor into a register, by how it lies, and what a
-// vector and a rectangle take.
+// vector of sums and a rectangle take; a vector of products of two elements each is one of a plain loop.
 constexpr double kAcrossUs = 0.0002;
 constexpr double kRectangleApartUs = 0.0016;
 constexpr double kVectorUs = 0.0032;
+constexpr double kVectorOfProductsUs = 0.0012;
 constexpr double kRectangleUs = 0.03;
 
 double us_of_rectangles(Geometry const& g, Extents const& x, LoopPlan const& plan) {
@@ -257,7 +258,7 @@ double us_of_rectangles(Geometry const& g, Extents const& x, LoopPlan const& pla
   constexpr double kLanes = 16;
   bool const is_one_line = numbers_of_short_lines(i, j, plan.k) != Role::c;
   auto const extent = static_cast<double>(i.extent * (is_one_line ? j.extent : 1));
-  double const vector = kVectorUs * std::ceil(extent / kLanes) / extent;
+  double const vector = (x.k > 1 ? kVectorUs : kVectorOfProductsUs) * std::ceil(extent / kLanes) / extent;
   double const rectangle = kRectangleUs / std::min(static_cast<double>(i.extent * j.extent), 8192.0);
   double const bytes = results * bytes_of(g.type[Role::d]);
   return results * (k * (element + vector) + rectangle) + us_to_write(bytes);

@@ -292,9 +292,10 @@ CUTE_PY_INLINE typename VectorOf<T>::Type load_blocks(Rows const& rows, int row,
 #endif
 #if defined(__AVX512F__)
   __m512 x = _mm512_castps128_ps512(block(0));
-  x = _mm512_insertf32x4(x, block(1), 1);
-  x = _mm512_insertf32x4(x, block(2), 2);
-  x = _mm512_insertf32x4(x, block(3), 3);
+  // Out of memory a broadcast under a mask takes no shuffle.
+  x = _mm512_mask_broadcast_f32x4(x, 0x00f0, block(1));
+  x = _mm512_mask_broadcast_f32x4(x, 0x0f00, block(2));
+  x = _mm512_mask_broadcast_f32x4(x, 0xf000, block(3));
   return reinterpret_cast<typename VectorOf<T>::Type>(x);
 #elif defined(__AVX__)
   return reinterpret_cast<typename VectorOf<T>::Type>(
@@ -428,12 +429,18 @@ struct NearRows {
   EvenRows<T> rows() const { return {data, kSteps}; }
 };
 
-// Asks a further cache for a line of what comes after so many steps of these rows: the next of them, or the next rows.
+// Are so many rows, and as many behind them, a small part of a nearest cache?
 template <class T>
-CUTE_PY_INLINE void prefetch_from_far(EvenRows<T> const& rows, std::int64_t steps) {
-  std::int64_t const next = rows.stride >= 2 * steps ? steps : kLanes<T> * rows.stride;
+constexpr bool follow_closely(std::int64_t stride, int rows) {
+  constexpr std::int64_t kMost = 16 << 10;
+  return stride > 0 && stride * rows * static_cast<std::int64_t>(sizeof(T)) <= kMost;
+}
+
+// Asks a further cache for a line of each of some rows, so many elements from where they are read.
+template <class T>
+CUTE_PY_INLINE void prefetch_from_far(EvenRows<T> const& rows, std::int64_t by) {
 #pragma GCC unroll 16
-  for (int i = 0; i < kLanes<T>; ++i) __builtin_prefetch(rows[i] + next, 0, 2);
+  for (int i = 0; i < kLanes<T>; ++i) __builtin_prefetch(rows[i] + by, 0, 2);
 }
 
 // Calls use(p, columns, count) for blocks of columns p, p + 1, ... of as many rows as a vector has lanes, up to `steps`
