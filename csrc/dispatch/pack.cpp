@@ -193,11 +193,13 @@ Packed packed_result(Geometry const& geometry) {
 }
 
 bool is_worth_packing_on_host(Geometry const& geometry, Role factor) {
-  // What is multiplied by so many rows of the other factor is packed by the engine, which has time for it.
+  // What is multiplied by so many rows of the other factor is packed by the engine, which has time for it, unless it has
+  // few rows itself: those products pack nothing.
   constexpr std::int64_t kMany = 64;
+  constexpr std::int64_t kFew = 8;
   Geometry const g = folded(geometry);
   Modes const& own = own_modes(g, factor);
-  if (own_modes(g, factor == Role::a ? Role::b : Role::a).size() > kMany) return false;
+  if (own_modes(g, factor == Role::a ? Role::b : Role::a).size() > kMany && own.size() > kFew) return false;
   auto const is_near = [&](Modes const& modes) { return modes.rank() > 0 && modes[0].stride[factor] == 1; };
   return g.k.rank() > 1 || own.rank() > 1 || !(is_near(g.k) || is_near(own));
 }

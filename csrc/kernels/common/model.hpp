@@ -176,10 +176,12 @@ inline Estimate tiled(Geometry const& g, Extents const& x, Traits const& t, Devi
     double const lines = static_cast<double>(x.k) * static_cast<double>(x.l);
     cache = (of_a + of_b) * lines / (cache_speed(device) * busy);
     // CTAs go along m first. What the cache loses of A before the next column of tiles has to come again, a sector here
-    // and one there.
-    if (wasted_a > 1 && tiles(x.n, t.tile[1]) > 1 &&
-        bytes_of_operand(g, Role::a) > kCacheBytes * static_cast<double>(x.l)) {
-      memory = std::max(memory, of_a * lines * kSectorsFarApart / memory_speed(device));
+    // and one there, but for those of which a tile has all, because its rows go on along a mode that is contiguous.
+    auto const far = g.m.rank() > 1 && g.m[1].stride[Role::a] == 1
+                         ? wasted_a * std::min(1.0, static_cast<double>(g.m[0].extent) / t.tile[0])
+                         : wasted_a;
+    if (far > 1 && tiles(x.n, t.tile[1]) > 1 && bytes_of_operand(g, Role::a) > kCacheBytes * static_cast<double>(x.l)) {
+      memory = std::max(memory, of_a * far / wasted_a * lines * kSectorsFarApart / memory_speed(device));
     }
   }
   Estimate estimate = larger(us, std::max(memory, cache), 0);
