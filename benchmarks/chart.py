@@ -102,6 +102,8 @@ def main() -> int:
         panel.grid(color="#e2e8f0", linewidth=0.5)
         mean = statistics.geometric_mean(ratios)
         panel.set_title(f"{name}: {mean:.2f}, p10 {ratios[len(ratios) // 10]:.2f}", fontsize=9)
+    for panel in panels.flat[max(len(names) - columns, 0) : len(names)]:  # the lowest of each column
+        panel.tick_params(labelbottom=True)
     figure.suptitle(options.title, fontsize=10)
     figure.supxlabel("multiply-adds" if on_cpu else "operations for each byte", fontsize=9)
     figure.supylabel("the best other's time over ours" if on_cpu else "PyTorch's time over ours", fontsize=9)
