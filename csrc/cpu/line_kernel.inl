@@ -224,7 +224,7 @@ void multiply_rows_of(std::int64_t steps, Rows const& a, Rows const& b, LineFact
   auto const lines_of = [&](auto const& rows) -> std::int64_t {
     if constexpr (std::is_same_v<Rows, EvenRows<T>>) {
       bool const follow = next.of_rows_behind && follow_closely<T>(rows.stride, vectors * kLanes<T>);
-      if (follow) return kLanes<T> * rows.stride / steps + 1;
+      if (follow) return kLanes<T> * rows.stride / ((steps + kOfLine<T> - 1) / kOfLine<T> * kOfLine<T>)+1;
     }
     return 0;
   };

@@ -42,6 +42,7 @@ constexpr std::int64_t kStepsOfRows = 64;     // that are transposed at a time
 constexpr std::int64_t kRows = 512;           // whose places are found at a time
 constexpr int kRowsAtOnce = 4 * kMostLanes;   // vectors side by side
 constexpr int kRowsFar = 16;                  // the same of long rows out of memory
+constexpr std::int64_t kFewSteps = 32;        // of rows so short that what surrounds them counts
 constexpr std::int64_t kSumsOfBlocks = 1 << 20;
 
 // What is larger comes from memory, which delivers the more the fewer places it is read at.
@@ -89,7 +90,7 @@ class Loops {
         g_(g),
         plan_(plan),
         far_(plan.elements * std::max<std::int64_t>(plan.k, 1) * std::int64_t{sizeof(Scalar)} > kBytesFar),
-        vectors_(far_ ? 2 : 4),
+        vectors_(far_ && plan.k > kFewSteps ? 2 : 4),
         line_(far_ && plan.k > 1 ? kMostOfLine : kLine),
         is_sum_(is_sum_of_neighbours(g)),
         execution_(execution),
@@ -106,10 +107,11 @@ class Loops {
     auto const threads = static_cast<std::int64_t>(std::clamp(
         work / static_cast<double>(kWorkPerThread), 1.0, static_cast<double>(std::max(execution_.host_threads, 1))));
     // Of sums of neighbours as many rows as there is room for the blocks of: a row is read from its beginning to its
-    // end.
-    auto const rows = is_sum_            ? std::clamp<std::int64_t>(kLine / plan_.blocks, 1, kRows)
-                      : plan_.blocks > 2 ? std::int64_t{far_ ? kRowsFar : kRowsAtOnce}
-                                         : kRows;
+    // end. So are a few rows of several blocks that come from memory.
+    auto const rows = is_sum_                    ? std::clamp<std::int64_t>(kLine / plan_.blocks, 1, kRows)
+                      : far_ && plan_.blocks > 1 ? std::int64_t{kRowsFar}
+                      : plan_.blocks > 2         ? std::int64_t{kRowsAtOnce}
+                                                 : kRows;
     auto const most = plan_.in_lines ? converts ? kLineConverted : line_ : rows;
     // Parts of a line, shorter if threads would have nothing to do otherwise.
     constexpr std::int64_t kVector = 64;
