@@ -193,8 +193,8 @@ Packed packed_result(Geometry const& geometry) {
 }
 
 bool is_worth_packing_on_host(Geometry const& geometry, Role factor) {
-  // What is multiplied by so many rows of the other factor is packed by the engine, which has time for it, unless it has
-  // few rows itself: those products pack nothing.
+  // What is multiplied by so many rows of the other factor is packed by the engine, which has time for it, unless it
+  // has few rows itself: those products pack nothing.
   constexpr std::int64_t kMany = 64;
   constexpr std::int64_t kFew = 8;
   Geometry const g = folded(geometry);
