@@ -123,6 +123,14 @@ def test_a_host_packs_where_that_is_faster(rng: np.random.Generator) -> None:
     assert [step.what for step in cute_py.gemm.explain(*dense).steps] == ["multiply"]
 
 
+@pytest.mark.parametrize("columns", [1, 5])
+def test_a_host_packs_few_rows_however_many_the_other_factor_has(columns: int, rng: np.random.Generator) -> None:
+    A, B = draw(rng, (36, 4, 10, columns)), draw(rng, (259, 36, 10, 4))
+    assert "pack A" in [step.what for step in cute_py.contract.explain("bdce,abcd->ae", A, B).steps]
+    expected = np.einsum("bdce,abcd->ae", A, B)
+    np.testing.assert_allclose(cute_py.contract("bdce,abcd->ae", A, B), expected, rtol=1e-4, atol=1e-3)
+
+
 def test_what_would_take_much_of_the_memory_is_not_packed() -> None:
     A = np.empty((2047, 2045), np.float16)
     for memory, packed in ((1 << 30, "AB"), (100 << 20, "")):

@@ -49,8 +49,8 @@ constexpr std::int64_t kSumsOfBlocks = 1 << 20;
 constexpr std::int64_t kBytesFar = 16 << 20;
 constexpr std::int64_t kBytesOfLineFar = 16 << 10;  // of each column, before the next columns
 
-// Rows from memory that are multiples of so many bytes apart share the places of one set of a nearest cache. More of
-// them would push each other out before their lines are used up.
+// Rows from memory that are multiples of so many bytes apart share the places of one set of a nearest cache. Vectors of
+// more of them would push each other out before their lines are used up.
 constexpr std::int64_t kBytesOfSets = 4096;
 constexpr int kPlacesOfSet = 8;
 
