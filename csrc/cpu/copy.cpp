@@ -279,9 +279,16 @@ class Copy {
     constexpr std::int64_t kOfLine = kBytesOfLine / bytes;
     auto const row = row_of_buffer();
     auto const behind = next_d.count == 1 ? std::min(kOfLine, plan_.fast_d.extent - d.first - d.count) : 0;
-    for (std::int64_t i = 0; i < next_d.count; ++i) {  // a row of A goes on from its fastest mode to the next
-      transpose(from + i * plan_.next_d.stride[Role::a], buffer + i * d.count, d.count + behind, next_a.count * a.count,
-                row);
+    // A row of A goes on from its fastest mode to the next: so far that its lines are read once, and what is written
+    // stays in a nearest cache until all rows have been there.
+    constexpr std::int64_t kOfRow = 96;
+    auto const together = std::max<std::int64_t>(kOfRow / a.count, 1);
+    for (std::int64_t j = 0; j < next_a.count; j += together) {
+      auto const count = std::min(together, next_a.count - j) * a.count;
+      for (std::int64_t i = 0; i < next_d.count; ++i) {
+        transpose(from + i * plan_.next_d.stride[Role::a] + j * plan_.next_a.stride[Role::a],
+                  buffer + j * a.count * row + i * d.count, d.count + behind, count, row);
+      }
     }
     auto const past_line = [](Number const* x) {
       return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(x) % kBytesOfLine) / bytes;

@@ -230,38 +230,36 @@ void multiply_rows_of(std::int64_t steps, Rows const& a, Rows const& b, LineFact
   };
   std::int64_t const lines_a = lines_of(a);
   std::int64_t const lines_b = lines_of(b);
-  auto const ask = [&](auto const& rows, int v, std::int64_t p, std::int64_t lines) CUTE_PY_INLINE_LAMBDA {
-    auto const from_p = rows_from(rows_behind(rows, v * kLanes<T>), p);
-    if constexpr (std::is_same_v<Rows, EvenRows<T>>) {
-      auto const behind = vectors * kLanes<T> * rows.stride;
-      if (lines > 0) {
-        T const* const line = rows.first + behind + (p * vectors + v * kOfLine<T>)*lines;
-        for (std::int64_t i = 0; i < lines; ++i) __builtin_prefetch(line + i * kOfLine<T>);
-        return;
-      }
-      if (next.is_far) prefetch_from_far<T>(from_p, next.by + (next.of_rows_behind ? behind : 0));
-    }
-    prefetch_rows<T>(from_p, 0);
-  };
-  auto const columns = [&](auto const& rows, int v, std::int64_t p, auto count, Vector* x) CUTE_PY_INLINE_LAMBDA {
-    auto const from_p = rows_from(rows_behind(rows, v * kLanes<T>), p);
-    if (count == kBlock<T>) {
-      transpose_block<T>(from_p, 0, x);
-    } else {
-      transpose_rest<T>(from_p, 0, count, x);
-    }
-  };
+  auto const ask = [&](auto const& rows, auto const& from_p, std::int64_t place, std::int64_t lines)
+                       CUTE_PY_INLINE_LAMBDA {
+                         if constexpr (std::is_same_v<Rows, EvenRows<T>>) {
+                           auto const behind = vectors * kLanes<T> * rows.stride;
+                           if (lines > 0) {
+                             T const* const line = rows.first + behind + place * lines;
+                             for (std::int64_t i = 0; i < lines; ++i) __builtin_prefetch(line + i * kOfLine<T>);
+                             return;
+                           }
+                           if (next.is_far) prefetch_from_far<T>(from_p, next.by + (next.of_rows_behind ? behind : 0));
+                         }
+                         prefetch_rows<T>(from_p, 0);
+                       };
+  auto const columns = [&](auto const& rows, int v, std::int64_t p, std::int64_t count, std::int64_t lines, Vector* x)
+                           CUTE_PY_INLINE_LAMBDA {
+                             auto const from_p = rows_from(rows_behind(rows, v * kLanes<T>), p);
+                             if (count == kBlock<T>) {
+                               if (p % kOfLine<T> == 0) ask(rows, from_p, p * vectors + v * kOfLine<T>, lines);
+                               transpose_block<T>(from_p, 0, x);
+                             } else {
+                               transpose_rest<T>(from_p, 0, count, x);
+                             }
+                           };
   auto const add = [&](std::int64_t p, std::int64_t count) CUTE_PY_INLINE_LAMBDA {
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) {
       Vector x[kBlock<T>];
       Vector y[kBlock<T>];
-      if (p % kOfLine<T> == 0 && count == kBlock<T>) {
-        ask(a, v, p, lines_a);
-        if constexpr (b_varies) ask(b, v, p, lines_b);
-      }
-      columns(a, v, p, count, x);
-      if constexpr (b_varies) columns(b, v, p, count, y);
+      columns(a, v, p, count, lines_a, x);
+      if constexpr (b_varies) columns(b, v, p, count, lines_b, y);
 #pragma GCC unroll 4
       for (int i = 0; i < kBlock<T>; ++i) {
         if (i >= count) break;

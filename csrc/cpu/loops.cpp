@@ -108,10 +108,9 @@ class Loops {
         work / static_cast<double>(kWorkPerThread), 1.0, static_cast<double>(std::max(execution_.host_threads, 1))));
     // Of sums of neighbours as many rows as there is room for the blocks of: a row is read from its beginning to its
     // end. So are a few rows of several blocks that come from memory.
-    auto const rows = is_sum_                    ? std::clamp<std::int64_t>(kLine / plan_.blocks, 1, kRows)
-                      : far_ && plan_.blocks > 1 ? std::int64_t{kRowsFar}
-                      : plan_.blocks > 2         ? std::int64_t{kRowsAtOnce}
-                                                 : kRows;
+    auto const rows = is_sum_            ? std::clamp<std::int64_t>(kLine / plan_.blocks, 1, kRows)
+                      : plan_.blocks > 2 ? std::int64_t{far_ ? kRowsFar : kRowsAtOnce}
+                                         : kRows;
     auto const most = plan_.in_lines ? converts ? kLineConverted : line_ : rows;
     // Parts of a line, shorter if threads would have nothing to do otherwise.
     constexpr std::int64_t kVector = 64;
@@ -407,7 +406,8 @@ class Loops {
       Scalar const* starts_y[kRowsAtOnce];
       bool const share_a_set =
           far_ && lanes > kPlacesOfSet && (rows_x[1] - rows_x[0]) * std::int64_t{sizeof(Scalar)} % kBytesOfSets == 0;
-      NextOfRows const next{far_, differ || is_last, differ ? 0 : is_last ? -at_x : steps};
+      bool const by_blocks = differ || plan_.blocks <= 2;  // the same steps of the rows behind these come next
+      NextOfRows const next{far_, by_blocks || is_last, by_blocks ? 0 : is_last ? -at_x : steps};
       auto const& kernel = share_a_set && kernel_.lanes > kPlacesOfSet ? narrow_ : kernel_;
       for (std::int64_t first = 0; first < lanes;) {
         int vectors = 1;
