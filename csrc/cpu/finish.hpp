@@ -52,6 +52,9 @@ class Finish {
                    !g.reads_c && !g.has_residual && !g.scales && !g.saturate;
   }
 
+  // What an element of the result takes beside its products, in multiply-adds: those that call the C library most.
+  std::int64_t work_of_element() const { return g_.activation == Activation::none ? 1 : 64; }
+
   // Is D = alpha * sums + beta * C all that is done, in one type?
   bool is_plain() const { return plain_; }
   // Is there no more than a bias and an activation, in one type?
@@ -116,7 +119,7 @@ class Finish {
       for (std::int64_t i = 0; i < count; ++i) x[i] = numeric::activate(g_.activation, x[i]);
     }
     if (g_.scales) {
-      for (std::int64_t i = 0; i < count; ++i) x[i] = x[i] * scale_;
+      for (std::int64_t i = 0; i < count; ++i) x[i] = numeric::times<E>(scale_, x[i]);
     }
     if (g_.has_residual) add(count, line_of(Role::residual), x);
     store(count, x, lines[Role::d]);
@@ -127,7 +130,7 @@ class Finish {
     if constexpr (std::is_same_v<E, Scalar>) {
       kernel_.scale(count, alpha, sums, c == nullptr ? E(0) : beta_, c, x);
     } else if (c == nullptr) {
-      for (std::int64_t i = 0; i < count; ++i) x[i] = alpha * static_cast<E>(sums[i]);
+      for (std::int64_t i = 0; i < count; ++i) x[i] = numeric::times<E>(alpha, static_cast<E>(sums[i]));
     } else {
       for (std::int64_t i = 0; i < count; ++i) {
         x[i] = numeric::axpby<E>(alpha, static_cast<E>(sums[i]), beta_, numeric::load(c + i));

@@ -289,7 +289,7 @@ bool are_even(T const* const* rows, int count) {
 template <class T, bool b_varies, int vectors>
 void multiply_near_rows(std::int64_t steps, T const* const* a, T const* const* b, LineFactor<T> shared, T* acc,
                         bool first) {
-  using Near = NearRows<T, vectors * kLanes<T>>;
+  using Near = NearRows<T, vectors * kLanes<T>, (b_varies ? 4 : 8) << 10>;
   Near near_a;
   Near near_b;
   for (std::int64_t p = 0; p < steps; p += Near::kSteps) {
@@ -615,11 +615,16 @@ void line_split(std::int64_t count, T const* from, bool negate, T* re, T* im) {
   }
 }
 
-template <class T, bool scales>
+// What the sums of complex numbers are multiplied by on their way.
+enum class By { nothing, real_number, complex_number };
+
+template <class T, By by>
 void join_line(std::int64_t count, T const* alpha, T const* re, T const* im, T* d) {
   auto const scaled = [&](auto const& x, auto const& y) {
-    if constexpr (scales) {
+    if constexpr (by == By::complex_number) {
       return alpha[0] * x + alpha[1] * y;
+    } else if constexpr (by == By::real_number) {
+      return alpha[0] * x;
     } else {
       return x;
     }
@@ -641,10 +646,12 @@ void join_line(std::int64_t count, T const* alpha, T const* re, T const* im, T* 
 
 template <class T>
 void line_join(std::int64_t count, T const* alpha, T const* re, T const* im, T* d) {
-  if (alpha != nullptr) {
-    join_line<T, true>(count, alpha, re, im, d);
+  if (alpha == nullptr) {
+    join_line<T, By::nothing>(count, alpha, re, im, d);
+  } else if (alpha[1] == 0) {  // of infinity, 0 times it is no number
+    join_line<T, By::real_number>(count, alpha, re, im, d);
   } else {
-    join_line<T, false>(count, alpha, re, im, d);
+    join_line<T, By::complex_number>(count, alpha, re, im, d);
   }
 }
 
@@ -844,6 +851,25 @@ typename VectorOf<float>::Type erfc_of(typename VectorOf<float>::Type z) {
   return t * exp_of<float>(multiply_add<float>(-z, z, p));
 }
 
+// The lowest number for minus infinity, which times 0 is no number.
+template <class T>
+CUTE_PY_INLINE typename VectorOf<T>::Type above_infinity(typename VectorOf<T>::Type const& x) {
+  constexpr T kLowest = sizeof(T) == 4 ? T(-__FLT_MAX__) : T(-__DBL_MAX__);
+  typename VectorOf<T>::Type const lowest = typename VectorOf<T>::Type{} + kLowest;
+  return x < lowest ? lowest : x;
+}
+
+// 1 / (1 + e^-x): far below zero e^x / (1 + e^x), and 0 where e^x would be denormal.
+template <class T>
+CUTE_PY_INLINE typename VectorOf<T>::Type sigmoid_of(typename VectorOf<T>::Type const& x) {
+  using Vector = typename VectorOf<T>::Type;
+  constexpr T kLow = sizeof(T) == 4 ? T(-87) : T(-708);
+  Vector const zero = {};
+  Vector const power = exp_of<T>(x < zero ? x : -x);
+  Vector const of_x = x < zero + kLow ? zero : power;
+  return (x < zero ? of_x : zero + T(1)) / (T(1) + power);
+}
+
 template <class T, Activation activation>
 typename VectorOf<T>::Type activated(typename VectorOf<T>::Type x) {
   using Vector = typename VectorOf<T>::Type;
@@ -851,18 +877,20 @@ typename VectorOf<T>::Type activated(typename VectorOf<T>::Type x) {
   if constexpr (activation == Activation::relu) {
     return x < zero ? zero : x;  // NaN stays
   } else if constexpr (activation == Activation::sigmoid) {
-    return T(1) / (T(1) + exp_of<T>(-x));
+    return sigmoid_of<T>(x);
   } else if constexpr (activation == Activation::silu) {
-    return x / (T(1) + exp_of<T>(-x));
+    return above_infinity<T>(x) * sigmoid_of<T>(x);
   } else if constexpr (activation == Activation::gelu_tanh) {
-    // (1 + tanh(u)) / 2 = 1 / (1 + e^(-2u))
-    constexpr T kMinusTwo = T(-2) * T(0.79788456080286535588);
-    return x / (T(1) + exp_of<T>(kMinusTwo * multiply_add<T>(T(0.044715) * x * x, x, x)));
+    // (1 + tanh(u)) / 2 is the sigmoid of 2u.
+    constexpr T kTwo = T(2) * T(0.79788456080286535588);
+    return above_infinity<T>(x) * sigmoid_of<T>(kTwo * multiply_add<T>(T(0.044715) * x * x, x, x));
   } else {
     Vector const z = x * T(0.70710678118654752440);
     Vector const tail = erfc_of(z < zero ? -z : z);
-    Vector const least = x < zero - T(13) ? zero - T(13) : x;  // from there on the tail no longer shrinks
-    return T(0.5) * least * (z < zero ? tail : T(2) - tail);
+    Vector const half = T(0.5) * above_infinity<T>(x);
+    return half * (x < zero - T(12.7) ? zero
+                   : z < zero         ? tail
+                                      : T(2) - tail);  // from there on the tail no longer shrinks
   }
 }
 

@@ -61,11 +61,11 @@ int run(Geometry const& g, Arguments const& x, Execution const& execution) {
         auto const load = [&](Role role) {
           return numeric::load_as<E, numeric::kReadableOnHost<E>>(x.data[role], g.type[role], at(role));
         };
-        E result = alpha * numeric::convert<E>(sum);
-        if (g.reads_c) result = result + beta * load(Role::c);
+        E result = numeric::times<E>(alpha, numeric::convert<E>(sum));
+        if (g.reads_c) result = result + numeric::times<E>(beta, load(Role::c));
         if (g.has_bias) result = result + load(Role::bias);
         result = numeric::activate(g.activation, result);
-        result = result * numeric::scalar<E>(x.scale);
+        result = numeric::times<E>(numeric::scalar<E>(x.scale), result);
         if (g.has_residual) result = result + load(Role::residual);
         numeric::store_as<E, numeric::kWritableOnHost<E>>(x.data[Role::d], g.type[Role::d], at(Role::d), result,
                                                           g.saturate);

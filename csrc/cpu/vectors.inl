@@ -402,9 +402,9 @@ constexpr bool are_in_the_way(std::int64_t stride, int rows) {
 
 // Some steps of k of each of some rows, one row after the other: what is in the way of others is read once, and no
 // piece of it again.
-template <class T, int rows_>
+// They lie on the stack, so they are few: a thread may have no more than 64 KB.
+template <class T, int rows_, std::int64_t kBytes = 8 << 10>
 struct NearRows {
-  static constexpr std::int64_t kBytes = 16 << 10;
   static constexpr std::int64_t kSteps = kBytes / rows_ / static_cast<std::int64_t>(sizeof(T));
   static constexpr int kAhead = 2;
 

@@ -42,6 +42,7 @@ std::int64_t tiles_of_k(Geometry const& g, Traits const& t) {
 
 // Clusters that share a tile's K, at most.
 constexpr std::int64_t kMostClusters = 8;
+constexpr std::int64_t kMostInClusters = 8 * kMostClusters;
 
 // Of so many parts of K, those whose CTAs become a cluster: as many as can be so that all clusters run at a time, or
 // else as many as can be.
@@ -159,6 +160,7 @@ class Chooser {
       }
       for (auto const wanted : parts) {
         if (wanted > 1 && (!takes_parts(t) || g.k.size() == 0)) continue;
+        if (wanted > 1 && wanted > std::max(tiles_of_k(g, t), kMostInClusters)) continue;  // of a file, or of a caller
         auto const tiles_of_c = entry.rules->ctas(g, extents_of(g), t);
         Cut const cut = wanted > 1 ? cut_k(g, t, question_.device, wanted, tiles_of_c) : Cut{};
         auto const count = cut.count;

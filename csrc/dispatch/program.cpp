@@ -10,6 +10,7 @@
 #include "dispatch/choose.hpp"
 #include "dispatch/fold.hpp"
 #include "dispatch/pack.hpp"
+#include "dispatch/real_parts.hpp"
 #include "dispatch/workspace.hpp"
 
 namespace cute_py::dispatch {
@@ -215,22 +216,17 @@ class Planner {
     return workspace_bytes_of(elements, type_of_sums(g.compute));
   }
 
-  // A, or B, is summed over the modes of K that it has alone. If the product is batch_invariant, the extents of the
-  // other groups have no say in it.
+  // A, or B, is summed over the modes of K that it has alone, however often its elements are used: infinity times a sum
+  // is not the sum of infinite products. A sum that is multiplied by one is done then.
   void sum_first(Geometry& g, Role x, Place& place) {
     bool const is_a = x == Role::a;
     Modes& mn = is_a ? g.m : g.n;
     auto const is_own = [is_a](Mode const& mode) { return is_a ? mode.only_in_a : mode.only_in_b; };
     std::int64_t lone = 1;
-    std::int64_t others = (is_a ? g.n : g.m).size();  // how often each element of x would be multiplied
     for (Mode const& mode : g.k) {
-      if (is_own(mode)) {
-        lone *= mode.extent;
-      } else if (mode.stride[x] == 0) {
-        others *= mode.extent;
-      }
+      if (is_own(mode)) lone *= mode.extent;
     }
-    if (lone < 2 || (others < 2 && !g.batch_invariant)) return;
+    if (lone < 2 || g.b_is_one) return;
     if (mn.rank() + g.k.rank() + g.l.rank() > kMaxModes) return;
     if (bytes_of_sums(g, x, mn, is_own) > question_.workspace_limit - program_.workspace_bytes) return;
 
@@ -239,6 +235,7 @@ class Planner {
     s.compute = exact(g.compute);
     s.batch_invariant = g.batch_invariant;
     s.is_sum = true;
+    s.b_is_one = true;
     set_array(s, Role::a, g.type[x]);
     s.log2_alignment[Role::a] = g.log2_alignment[x];
     set_array(s, Role::b, g.type[x]);
@@ -277,6 +274,7 @@ class Planner {
     Question question{question_.target, question_.device, "auto", question_.registry};
     question.may_part = false;
     auto const purpose = is_a ? Purpose::sum_a : Purpose::sum_b;
+    if (auto parts = in_real_parts(s)) s = std::move(*parts);
     program_.steps.push_back(choose(purpose, s, places, question, program_.workspace_bytes).steps.front());
     program_.steps.back().takes_scalars = false;
     place = result;
@@ -349,7 +347,17 @@ Program for_threads(Geometry const& geometry, Question const& question) {
 }  // namespace
 
 Program make_program(Geometry const& geometry, Question const& question) {
-  return question.target == Target::cpu ? for_threads(geometry, question) : Planner(question).run(geometry);
+  auto const make = [&](Geometry const& g) {
+    return question.target == Target::cpu ? for_threads(g, question) : Planner(question).run(g);
+  };
+  // The same by simpler arithmetic, unless a kernel of the other is named.
+  Geometry simpler = in_real_parts(geometry).value_or(geometry);
+  if (simpler.b_is_one) simpler.compute = exact(simpler.compute);  // nothing is multiplied, so nothing is rounded first
+  if (!(simpler == geometry)) {
+    Program program = make(simpler);
+    if (!program.candidates.empty()) return program;
+  }
+  return make(geometry);
 }
 
 }  // namespace cute_py::dispatch

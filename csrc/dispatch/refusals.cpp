@@ -121,6 +121,9 @@ unsigned refusals(Traits const& t, Geometry const& g, DeviceInfo const& device) 
   if (!contains(t.results, g.type[Role::d]) || (g.reads_c && !contains(t.results, g.type[Role::c]))) {
     refused |= kResultTypes;
   }
+  for (Role const role : {Role::bias, Role::residual}) {  // float8 is read by kernels that write it
+    if (g.has(role) && is_float8(g.type[role]) && !contains(t.results, g.type[role])) refused |= kResultTypes;
+  }
   if (g.m.rank() > t.modes_m || g.n.rank() > t.modes || g.k.rank() > t.modes) refused |= kModes;
   if (t.one_order && is_sum_of_neighbours(g)) refused |= kOrder;
   if (!runs_gpu_code(t)) return refused;
@@ -183,7 +186,7 @@ std::string describe(unsigned refused, Traits const& t, Geometry const& g, Devic
   auto const number = [](auto value) { return std::to_string(value); };
   if (refused & kCompute) append(text, std::string("computes in ") + name_of(t.compute));
   if (refused & kFactorTypes) append(text, "takes A and B of " + type_list(t.factors));
-  if (refused & kResultTypes) append(text, "takes C of " + type_list(t.results));
+  if (refused & kResultTypes) append(text, "takes C, bias and residual of " + type_list(t.results));
   if (!text.empty()) return text;  // made for other types: nothing else matters
   if (refused & kEpilogue) append(text, "writes alpha * A B^T + beta * C to C only, as its own type");
   if (refused & kOrder) append(text, "adds numbers that follow one another in another order than sums have on a host");

@@ -7,7 +7,8 @@
 // What steps leave to one another.
 namespace cute_py::dispatch {
 
-inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+// Of a >= 0 and b >= 1, of any size.
+inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0); }
 
 // Bytes of the workspace that an array takes: what follows is as aligned as any kernel wants.
 inline std::int64_t workspace_bytes_of(std::int64_t elements, DType type) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <complex>
+#include <limits>
 
 #include "numeric/types.hpp"
 #include "problem/geometry.hpp"
@@ -31,19 +32,44 @@ CUTE_HOST_DEVICE bool is_zero(T const& x) {
   }
 }
 
+// factor * x, where a real factor of a complex number multiplies its parts: infinity times 1+0i has no NaN in it.
+template <class T>
+CUTE_HOST_DEVICE T times(T const& factor, T const& x) {
+  if constexpr (kIsComplex<T>) {
+    if (factor.imag() == 0) return T(factor.real() * x.real(), factor.real() * x.imag());
+  }
+  return factor * x;
+}
+
 // alpha * acc + beta * c, rounded twice: for alpha * acc, and for the fused multiply-add of beta * c. The order is
 // spelt out, so that every compiler gives the same bits.
 template <class T>
 CUTE_HOST_DEVICE T axpby(T const& alpha, T const& acc, T const& beta, T const& c) {
   if constexpr (kIsComplex<T>) {
     using std::fma;
-    T const x = alpha * acc;
+    T const x = times(alpha, acc);
+    if (beta.imag() == 0) return T(fma(beta.real(), c.real(), x.real()), fma(beta.real(), c.imag(), x.imag()));
     return T(fma(-beta.imag(), c.imag(), fma(beta.real(), c.real(), x.real())),
              fma(beta.imag(), c.real(), fma(beta.real(), c.imag(), x.imag())));
   } else {
     using std::fma;
     return fma(beta, c, alpha * acc);
   }
+}
+
+// x, but the lowest number for minus infinity: what is multiplied by 0 there is 0 and not NaN. NaN stays.
+template <class T>
+CUTE_HOST_DEVICE T above_infinity(T x) {
+  constexpr T kLowest = std::numeric_limits<T>::lowest();
+  return x < kLowest ? kLowest : x;
+}
+
+// 1 / (1 + e^-x), to the last digit of what is far below zero: there it is e^x / (1 + e^x).
+template <class T>
+CUTE_HOST_DEVICE T sigmoid(T x) {
+  using std::exp;
+  T const power = exp(x < T(0) ? x : -x);
+  return (x < T(0) ? power : T(1)) / (T(1) + power);
 }
 
 template <class T>
@@ -54,18 +80,14 @@ CUTE_HOST_DEVICE T activate(Activation activation, T x) {
         break;
       case Activation::relu:
         return x > T(0) || x != x ? x : T(0);
-      case Activation::gelu:
-        if constexpr (sizeof(T) == 8) {  // 1 + erf would lose the digits of what is far below zero
-          return T(0.5) * x * std::erfc(x * T(-0.70710678118654752440));
-        } else {
-          return T(0.5) * x * (T(1) + std::erf(x * T(0.70710678118654752440)));
-        }
-      case Activation::gelu_tanh:
-        return T(0.5) * x * (T(1) + std::tanh(T(0.79788456080286535588) * (x + T(0.044715) * x * x * x)));
+      case Activation::gelu:  // 1 + erf would lose the digits of what is far below zero
+        return T(0.5) * above_infinity(x) * std::erfc(x * T(-0.70710678118654752440));
+      case Activation::gelu_tanh:  // (1 + tanh(y)) / 2 is the sigmoid of 2 y
+        return above_infinity(x) * sigmoid(T(1.59576912160573071176) * (x + T(0.044715) * x * x * x));
       case Activation::silu:
-        return x / (T(1) + std::exp(-x));
+        return above_infinity(x) * sigmoid(x);
       case Activation::sigmoid:
-        return T(1) / (T(1) + std::exp(-x));
+        return sigmoid(x);
     }
   }
   return x;
@@ -98,7 +120,7 @@ CUTE_HOST_DEVICE float fast_gelu(float x) {
   float const t = fast_inverse(1.0f + 0.3275911f * z);
   float const polynomial =
       t * (0.254829592f + t * (-0.284496736f + t * (1.421413741f + t * (-1.453152027f + t * 1.061405429f))));
-  float const rest = 0.5f * x * polynomial * fast_power_of_2(-log2e * z * z);
+  float const rest = 0.5f * above_infinity(x) * polynomial * fast_power_of_2(-log2e * z * z);
   return x < 0.0f ? rest : x - rest;
 }
 
@@ -117,11 +139,11 @@ CUTE_HOST_DEVICE void with_short_activation(Activation activation, Visit const& 
       break;
     case Activation::gelu_tanh:  // x / (1 + exp(-2 y)) for tanh(y)
       visit([](float x) {
-        return x * fast_inverse(1.0f + fast_power_of_2(x * (linear + linear * 0.044715f * (x * x))));
+        return above_infinity(x) * fast_inverse(1.0f + fast_power_of_2(x * (linear + linear * 0.044715f * (x * x))));
       });
       break;
     case Activation::silu:
-      visit([](float x) { return x * fast_inverse(1.0f + fast_power_of_2(-log2e * x)); });
+      visit([](float x) { return above_infinity(x) * fast_inverse(1.0f + fast_power_of_2(-log2e * x)); });
       break;
     case Activation::sigmoid:
       visit([](float x) { return fast_inverse(1.0f + fast_power_of_2(-log2e * x)); });

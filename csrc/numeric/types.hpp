@@ -122,9 +122,18 @@ CUTE_HOST_DEVICE T conjugate_if(bool conjugate, T const& x) {
   }
 }
 
+// A number of 8 bits for what is beyond its largest: infinity, or NaN where there is none. The conversion of a GPU, and
+// cutlass's of a host, knows the largest number alone.
+template <class To>
+CUTE_HOST_DEVICE To past_largest(float x) {
+  constexpr bool kHasInfinity = std::is_same_v<To, cutlass::float_e5m2_t>;
+  constexpr std::uint8_t kPast = kHasInfinity ? 0x7c : 0x7f;
+  return To::bitcast(static_cast<std::uint8_t>(x < 0 ? kPast | 0x80 : kPast));
+}
+
 // x rounded to the nearest To. Integers take the nearest whole number, ties to even, and their largest or smallest
-// number for what they cannot hold; NaN becomes 0. So do floats of 8 bits, but for NaN; the other types only if
-// `saturate`.
+// number for what they cannot hold; NaN becomes 0. Floats take their largest number only if `saturate`, else infinity,
+// or NaN if they have none (float8_e4m3fn).
 template <class To, class From>
 CUTE_HOST_DEVICE To narrow(From x, bool saturate) {
   if constexpr (kIsComplex<From>) {
@@ -139,7 +148,12 @@ CUTE_HOST_DEVICE To narrow(From x, bool saturate) {
     if (rounded >= kPast) return std::numeric_limits<To>::max();
     return static_cast<To>(rounded);
   } else if constexpr (sizeof(To) == 1) {
-    return To(static_cast<float>(x));
+    // What rounds to the largest number at most: half a step more, where a tie goes to it, or does not.
+    constexpr bool kHasInfinity = std::is_same_v<To, cutlass::float_e5m2_t>;
+    auto const value = static_cast<float>(x);
+    float const size = std::fabs(value);
+    bool const is_past = kHasInfinity ? size >= 61440.0f : size > 464.0f;
+    return is_past && !saturate ? past_largest<To>(value) : To(value);
   } else {
     if (saturate && x == x) {
       From largest;

@@ -40,6 +40,8 @@ struct Geometry {
   bool conj_b = false;
   bool batch_invariant = false;  // a row's bits must not depend on M, N and L
   bool is_sum = false;           // of one factor, or of two none of which has an index of its own that stays
+  bool b_is_one = false;         // B is the number one: nothing but the sum of A is asked for
+  bool real_scalars = true;      // alpha and beta have no imaginary part
 
   // Can the lines of a factor be read up to the next multiple of 16 bytes? Beyond the end of K there is 0.
   bool padded_a = false;
@@ -96,7 +98,7 @@ inline bool operator==(Geometry const& x, Geometry const& y) {
   auto const all = [](Geometry const& g) {
     return std::tie(g.m, g.n, g.k, g.l, g.type, g.log2_alignment, g.compute, g.multiplies, g.reads_c, g.c_is_d,
                     g.has_bias, g.has_residual, g.scales, g.saturate, g.activation, g.conj_a, g.conj_b,
-                    g.batch_invariant, g.is_sum, g.padded_a, g.padded_b);
+                    g.batch_invariant, g.is_sum, g.b_is_one, g.real_scalars, g.padded_a, g.padded_b);
   };
   return all(x) == all(y);
 }

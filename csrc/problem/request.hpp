@@ -28,6 +28,7 @@ struct Function {
   std::string layout;            // "nt", ...: the strides that it insists on; "" for any
   std::string factors;           // the type that it insists on; "" for any
   std::optional<Labels> labels;  // none: of a GEMM, by the ranks of A and B
+  bool b_is_one = false;         // B is the number one, an array of no modes: a sum of A alone
   std::uint64_t id = 0;          // of the rules for its labels: no two functions have the same
 };
 

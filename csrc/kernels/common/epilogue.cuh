@@ -65,11 +65,11 @@ struct EpilogueOf {
     auto const load = [&](int array) {
       return numeric::load_as<T, numeric::kReadableAs<T> | further>(data[array], e.type[array], at_m.in[array] + at_n.in[array]);
     };
-    T x = e.alpha * acc;
+    T x = numeric::times<T>(e.alpha, acc);
     if (e.reads_c) x = numeric::axpby<T>(e.alpha, acc, e.beta, load(kEpilogueC));
     if (e.has_bias) x = x + load(kEpilogueBias);
     x = numeric::activate(e.activation, x);
-    if (!(e.scale == T(1))) x = x * e.scale;
+    if (!(e.scale == T(1))) x = numeric::times<T>(e.scale, x);
     if (e.has_residual) x = x + load(kEpilogueResidual);
     numeric::store_as<T, numeric::kWritableFrom<T> | further>(data[kEpilogueD], e.type[kEpilogueD],
                                                               at_m.in[kEpilogueD] + at_n.in[kEpilogueD], x, e.saturate);
@@ -136,7 +136,7 @@ CUTE_DEVICE void update(Epilogue<T> const& e, Neighbours<Acc, count> const& sums
     T const sum = numeric::convert<T>(sums.x[i]);
     D& x = result.x[i];
     x = numeric::narrow<D>(
-        e.reads_c ? numeric::axpby<T>(e.alpha, sum, e.beta, numeric::convert<T>(x)) : e.alpha * sum, false);
+        e.reads_c ? numeric::axpby<T>(e.alpha, sum, e.beta, numeric::convert<T>(x)) : numeric::times<T>(e.alpha, sum), false);
   }
   to = result;
 }
@@ -293,7 +293,7 @@ CUTE_DEVICE void store(T alpha, cute::Tensor<AccEngine, AccLayout> const& acc, T
                        cute::Tensor<DstEngine, DstLayout>& dst) {
   CUTE_UNROLL
   for (int i = 0; i < cute::size(acc); ++i) {
-    dst(i) = beta == T(0) ? alpha * acc(i) : numeric::axpby<T>(alpha, acc(i), beta, dst(i));
+    dst(i) = beta == T(0) ? numeric::times<T>(alpha, acc(i)) : numeric::axpby<T>(alpha, acc(i), beta, dst(i));
   }
 }
 
@@ -307,7 +307,7 @@ CUTE_DEVICE void store_vectors(T alpha, cute::Tensor<AccEngine, AccLayout> const
   }
   CUTE_UNROLL
   for (int i = 0; i < cute::size(acc); ++i) {
-    result(i) = beta == T(0) ? alpha * acc(i) : numeric::axpby<T>(alpha, acc(i), beta, result(i));
+    result(i) = beta == T(0) ? numeric::times<T>(alpha, acc(i)) : numeric::axpby<T>(alpha, acc(i), beta, result(i));
   }
   cute::copy_aligned(result, dst);
 }
@@ -321,7 +321,7 @@ CUTE_DEVICE void store_inside(T alpha, cute::Tensor<AccEngine, AccLayout> const&
   CUTE_UNROLL
   for (int i = 0; i < cute::size(acc); ++i) {
     if (cute::elem_less(coord(i), shape)) {
-      dst(i) = beta == T(0) ? alpha * acc(i) : numeric::axpby<T>(alpha, acc(i), beta, dst(i));
+      dst(i) = beta == T(0) ? numeric::times<T>(alpha, acc(i)) : numeric::axpby<T>(alpha, acc(i), beta, dst(i));
     }
   }
 }

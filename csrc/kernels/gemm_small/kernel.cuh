@@ -214,7 +214,7 @@ CUTE_DEVICE void store_small(EpilogueOf<typename Config::TE> const& product, CSt
         for (int i = 0; i < N; ++i) {
           TE const sum = numeric::convert<TE>(sums(i, j));
           TE const x = e.reads_c ? numeric::axpby<TE>(e.alpha, sum, e.beta, numeric::convert<TE>(values.value[i]))
-                                 : e.alpha * sum;
+                                 : numeric::times<TE>(e.alpha, sum);
           values.value[i] = numeric::narrow<D>(x, false);
         }
         target = values;
