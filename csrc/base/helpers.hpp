@@ -2,9 +2,12 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <exception>
 #include <vector>
 
 namespace cute_py {
@@ -57,6 +60,7 @@ class Helpers {
   Helpers(Helpers const&) = delete;
   Helpers& operator=(Helpers const&) = delete;
   ~Helpers() {
+    if (getpid() != process_) return;  // a child that was forked meanwhile, which has none of them
     for (pthread_t const thread : threads_) pthread_join(thread, nullptr);
   }
 
@@ -64,11 +68,22 @@ class Helpers {
   static void* run(void* own) {
     auto const& helpers = *static_cast<Helpers const*>(own);
     helpers.processors_.free();
-    helpers.help_();
+    if (has_memory_to_throw()) helpers.help_();
     return nullptr;
   }
 
+  // The first exception of a thread takes memory of its own, without which the C library ends the process. So it is
+  // taken now, and a thread that cannot have it does not help.
+  static bool has_memory_to_throw() {
+    constexpr std::size_t kEnough = std::size_t{64} << 10;
+    void* const memory = std::malloc(kEnough);
+    if (memory == nullptr) return false;
+    std::free(memory);
+    return std::uncaught_exceptions() == 0;
+  }
+
   Help const& help_;
+  pid_t const process_ = getpid();
   Processors const processors_;
   std::vector<pthread_t> threads_;
 };

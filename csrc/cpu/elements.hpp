@@ -68,9 +68,8 @@ class Elements {
                    static_cast<double>(std::min<std::int64_t>(std::max(execution.host_threads, 1), count))));
     // A moment that nobody notices lies between two questions whether to stop.
     constexpr std::int64_t kWorkUnchecked = 1 << 22;
-    auto const of_rectangle = most_i_ * std::min(j_.extent, most_j_) * steps_;
-    auto const chunk = std::max<std::int64_t>(
-        1, std::min(count / (4 * threads), kWorkUnchecked / std::max<std::int64_t>(of_rectangle, 1)));
+    auto const of_rectangle = most_i_ * std::min(j_.extent, most_j_) * std::max<std::int64_t>(steps_, 1);
+    auto const chunk = std::max<std::int64_t>(1, std::min(count / (4 * threads), kWorkUnchecked / of_rectangle));
     parallel_for(static_cast<int>(threads), ceil_div(count, chunk), [&](std::int64_t c) {
       execution.check_interrupt();
       Place place(rest_, c * chunk);

@@ -583,6 +583,14 @@ class Multiplication : Blocking<compute> {
     }
   }
 
+  // Asks whether to stop after a moment's work.
+  void count_work(std::int64_t multiply_adds) {
+    unchecked_ += multiply_adds;
+    if (unchecked_ < kWorkUnchecked) return;
+    unchecked_ = 0;
+    execution_->check_interrupt();
+  }
+
   // Rows and columns that share their sums: all of K, then the epilogue.
   void multiply_blocks(Range const& m, Range const& n) {
     first_row_ = m.first;
@@ -611,11 +619,7 @@ class Multiplication : Blocking<compute> {
       }
       for (std::int64_t ib = 0; ib < m.count; ib += block_m_) {
         auto const rows = std::min(block_m_, m.count - ib);
-        unchecked_ += rows * n.count * kk;
-        if (unchecked_ >= kWorkUnchecked) {
-          unchecked_ = 0;
-          execution_->check_interrupt();
-        }
+        count_work(rows * n.count * kk);
         fill_offsets(g_.m, Role::a, m.first + ib, rows, a_rows_.data());
         Block const block_a{a_, g_.type[Role::a], a_rows_.data(), rows, a_steps_.data(), kk};
         if constexpr (kComplex) {
@@ -774,6 +778,7 @@ class Multiplication : Blocking<compute> {
   void finish(Scalar const* acc, std::int64_t i, std::int64_t j, std::int64_t rows_left, std::int64_t columns_left) {
     auto const rows = std::min<std::int64_t>(micro_.mr, rows_left - i);
     auto const columns = std::min<std::int64_t>(nr_, columns_left - j);
+    count_work(rows * columns * finish_.work_of_element());
     if constexpr (!kComplex) {
       bool const c_follows = !g_.reads_c || follows(g_, Role::c) || follow_one_another(&c_places_.rows[i], rows);
       if (stores_plainly_ && c_follows && (keeps_in_d_ || follow_one_another(&d_places_.rows[i], rows))) {

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/parallel.hpp"
+#include "base/workspace.hpp"
 #include "cpu/arithmetic.hpp"
 #include "cpu/block_sums.hpp"
 #include "cpu/elements.hpp"
@@ -103,9 +104,7 @@ class Loops {
     bool const converts = plan_.in_lines && (!a_.is_ready_along(line) || !b_.is_ready_along(line));
     auto const extent = plan_.in_lines ? line.extent : plan_.elements;
     auto const lines = plan_.elements / extent;
-    double const work = static_cast<double>(plan_.elements) * static_cast<double>(std::max<std::int64_t>(plan_.k, 1));
-    auto const threads = static_cast<std::int64_t>(std::clamp(
-        work / static_cast<double>(kWorkPerThread), 1.0, static_cast<double>(std::max(execution_.host_threads, 1))));
+    auto const threads = threads_of(execution_.host_threads);
     // Of sums of neighbours as many rows as there is room for the blocks of: a row is read from its beginning to its
     // end. So are a few rows of several blocks that come from memory.
     auto const rows = is_sum_            ? std::clamp<std::int64_t>(kLine / plan_.blocks, 1, kRows)
@@ -125,12 +124,23 @@ class Loops {
         1, std::min(parts * lines / (8 * threads), kWorkPerThread / (part * std::max<std::int64_t>(plan_.k, 1))));
     parallel_for(static_cast<int>(threads), ceil_div(parts * lines, chunk), [&](std::int64_t i) {
       execution_.check_interrupt();
-      Scratch scratch;
+      Scratch scratch(*this);
       for (auto p = i * chunk; p < std::min((i + 1) * chunk, parts * lines); ++p) sum(place(p, part, parts), scratch);
     });
   }
 
+  // At most, of the workspaces of all threads.
+  std::int64_t scratch_bytes(int host_threads) const {
+    return threads_of(host_threads) * static_cast<std::int64_t>(Scratch::bytes_of(*this));
+  }
+
  private:
+  std::int64_t threads_of(int host_threads) const {
+    double const work = static_cast<double>(plan_.elements) * static_cast<double>(std::max<std::int64_t>(plan_.k, 1));
+    return static_cast<std::int64_t>(
+        std::clamp(work / static_cast<double>(kWorkPerThread), 1.0, static_cast<double>(std::max(host_threads, 1))));
+  }
+
   // One of the factors.
   struct Factor {
     Factor(void const* data_, Geometry const& g, Role role_, Modes const& free)
@@ -163,15 +173,40 @@ class Loops {
     std::int64_t count;
   };
 
+  // What one thread computes in.
   struct Scratch {
-    alignas(64) Scalar a[kParts * kStepsAtOnce * kLineConverted];
-    alignas(64) Scalar b[kParts * kStepsAtOnce * kLineConverted];
-    alignas(64) Scalar acc[kParts * kMostOfLine];
-    alignas(64) Scalar group[kParts * kMostOfLine];
-    alignas(64) Sum sums[kParts * kMostOfLine];
-    alignas(64) Sum lost[kParts * kMostOfLine];
-    std::int64_t rows_a[kRows];
-    std::int64_t rows_b[kRows];
+    explicit Scratch(Loops const& of) : memory(bytes_of(of)) {
+      a = memory.take<Scalar>(kOfFactor);
+      b = memory.take<Scalar>(kOfFactor);
+      acc = memory.take<Scalar>(kParts * kMostOfLine);
+      rows_a = memory.take<std::int64_t>(kRows);
+      rows_b = memory.take<std::int64_t>(kRows);
+      if (of.plan_.blocks <= 1) return;
+      group = memory.take<Scalar>(kParts * kMostOfLine);
+      if (of.plan_.blocks <= kBlocksOfGroup) return;
+      sums = memory.take<Sum>(kParts * kMostOfLine);
+      lost = memory.take<Sum>(kParts * kMostOfLine);
+    }
+
+    static std::size_t bytes_of(Loops const& of) {
+      auto bytes = 2 * Workspace::bytes_of<Scalar>(kOfFactor) + Workspace::bytes_of<Scalar>(kParts * kMostOfLine) +
+                   2 * Workspace::bytes_of<std::int64_t>(kRows);
+      if (of.plan_.blocks > 1) bytes += Workspace::bytes_of<Scalar>(kParts * kMostOfLine);
+      if (of.plan_.blocks > kBlocksOfGroup) bytes += 2 * Workspace::bytes_of<Sum>(kParts * kMostOfLine);
+      return bytes;
+    }
+
+    static constexpr std::int64_t kOfFactor = kParts * kStepsAtOnce * kLineConverted;
+
+    Workspace memory;
+    Scalar* a = nullptr;  // factors that are converted, or rows that are transposed
+    Scalar* b = nullptr;
+    Scalar* acc = nullptr;
+    Scalar* group = nullptr;  // see BlockSums
+    Sum* sums = nullptr;
+    Sum* lost = nullptr;
+    std::int64_t* rows_a = nullptr;
+    std::int64_t* rows_b = nullptr;
   };
   static_assert(kStepsOfRows * kRowsAtOnce <= kStepsAtOnce * kLineConverted);
 
@@ -205,7 +240,7 @@ class Loops {
   // The same by several threads, each with some blocks of K; or by one, with blocks in the place of rows.
   void sum_by_blocks(Place const& place, std::int64_t threads) const {
     auto const count = kParts * place.count;
-    Scratch scratch;
+    Scratch scratch(*this);
     BlockSums<Scalar> const all{kernel_, count, scratch.group, scratch.sums, scratch.lost};
     auto const at_once = std::min(plan_.blocks, std::max<std::int64_t>(kSumsOfBlocks / count, 1));
     AlignedBuffer<Scalar> sums(at_once * count);
@@ -215,7 +250,7 @@ class Loops {
       auto const chunk = round_up(ceil_div(blocks, 8 * threads), kRowsAtOnce);
       parallel_for(static_cast<int>(threads), ceil_div(blocks, chunk), [&](std::int64_t i) {
         execution_.check_interrupt();
-        Scratch s;
+        Scratch s(*this);
         find_rows(place, s);
         sum_blocks(place, first + i * chunk, std::min(chunk, blocks - i * chunk), sums.data + i * chunk * count, s);
       });
@@ -509,6 +544,11 @@ class LoopLaunch final : public Launch {
     }
     Loops<compute>(kernel_, narrow_, geometry_, plan_, arguments, execution).run();
     return 0;
+  }
+
+  std::int64_t scratch_bytes(int host_threads) const override {
+    if (geometry_.is_empty() || plan_.in_rectangles) return 0;
+    return Loops<compute>(kernel_, narrow_, geometry_, plan_, {}, {}).scratch_bytes(host_threads);
   }
 
  private:

@@ -6,7 +6,8 @@
 //
 // Requires:  one mode at most in M, N and K, of any stride, float32 or float64 computed in, results of any type
 // Numerics:  those of the engine, bit by bit
-// Memory:    some 200 KB of the stack, and a panel of A, up to 1 MB
+// Memory:    sums of a tile on the stack; the workspace of the call has what else a problem needs: a panel of A, up to
+//            1 MB, factors that are converted, the sums of several blocks of K
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -82,19 +83,13 @@ class SmallProducts {
     auto const panels = panels_of_product();
     auto const count = panels * g_.l.size();
     auto const threads = threads_of(execution.host_threads);
-    constexpr double kWorkUnchecked = 1 << 22;
     parallel_for(static_cast<int>(threads), threads, [&](std::int64_t worker) {
-      Scratch scratch(packed_elements());
+      Scratch scratch(*this);
       auto const first = count * worker / threads;
       auto l = first / panels;
       auto panel = first % panels;
-      double unchecked = 0;
+      scratch.execution = &execution;
       for (auto i = first; i < count * (worker + 1) / threads; ++i) {
-        unchecked += work();
-        if (unchecked > kWorkUnchecked) {
-          execution.check_interrupt();
-          unchecked = 0;
-        }
         if (is_by_columns_) {
           multiply_columns(l, panel * columns_, scratch);
         } else {
@@ -107,11 +102,9 @@ class SmallProducts {
     });
   }
 
-  // Beside what is on the stack.
+  // Of the workspaces of all threads.
   std::int64_t scratch_bytes(int host_threads) const {
-    auto const packed = packed_elements();
-    if (packed <= Scratch::kPackedHere) return 0;
-    return threads_of(host_threads) * static_cast<std::int64_t>(Workspace::bytes_of<T>(packed));
+    return threads_of(host_threads) * static_cast<std::int64_t>(Scratch::bytes_of(*this));
   }
 
  private:
@@ -149,21 +142,39 @@ class SmallProducts {
     T const* at(std::int64_t offset) const { return static_cast<T const*>(data) + offset; }
   };
 
+  // What one thread computes in.
   struct Scratch {
-    explicit Scratch(std::int64_t packed) {
-      if (packed > kPackedHere) a = memory.emplace(Workspace::bytes_of<T>(packed)).template take<T>(packed);
+    explicit Scratch(SmallProducts const& of) {
+      auto const bytes = bytes_of(of);
+      if (bytes == 0) return;
+      Workspace& from = memory.emplace(bytes);
+      if (of.packs_) a = from.take<T>(of.packed_elements());
+      if (!of.b_.is_own_type) b = from.take<T>(kBlockOfK * kMostColumns);
+      if (of.k_ <= kBlockOfK) return;
+      group = from.take<T>(kMostElements);
+      sums = from.take<Sum>(kMostElements);
+      lost = from.take<Sum>(kMostElements);
     }
 
-    static constexpr std::int64_t kPackedHere = kBlockOfK * kMostRows + kMostLanes;
-    alignas(64) T packed_here[kPackedHere];
+    static std::size_t bytes_of(SmallProducts const& of) {
+      std::size_t bytes = of.packs_ ? Workspace::bytes_of<T>(of.packed_elements()) : 0;
+      if (!of.b_.is_own_type) bytes += Workspace::bytes_of<T>(kBlockOfK * kMostColumns);
+      if (of.k_ > kBlockOfK) {
+        bytes += Workspace::bytes_of<T>(kMostElements) + 2 * Workspace::bytes_of<Sum>(kMostElements);
+      }
+      return bytes;
+    }
+
     std::optional<Workspace> memory;
-    T* a = packed_here;
+    T* a = nullptr;      // packed rows
+    T* b = nullptr;      // columns of another type than what is computed in
+    T* group = nullptr;  // see BlockSums
+    Sum* sums = nullptr;
+    Sum* lost = nullptr;
     std::int64_t packed = -1;  // the product whose rows are all there
-    alignas(64) T b[kBlockOfK * kMostColumns];
+    Execution const* execution = nullptr;
+    std::int64_t unchecked = 0;  // multiply-adds since somebody was asked whether to stop
     alignas(64) T acc[kMostElements];
-    alignas(64) T group[kMostElements];
-    alignas(64) Sum sums[kMostElements];
-    alignas(64) Sum lost[kMostElements];
   };
 
   static Factor factor(Geometry const& g, Arguments const& x, Role role, Modes const& rows) {
@@ -195,9 +206,13 @@ class SmallProducts {
     auto const at_b = offset_of(g_.l, Role::b, l) + n * b_.row;
     auto const elements = columns * rows_;
     prefetch(l, m, n, rows, columns);
-    if (k_ == 0) std::fill_n(s.acc, elements, T(0));
+    if (k_ == 0) {
+      count_work(elements * finish_.work_of_element(), s);
+      std::fill_n(s.acc, elements, T(0));
+    }
     for (std::int64_t k = 0; k < k_; k += kBlockOfK) {
       auto const steps = std::min(kBlockOfK, k_ - k);
+      count_work(elements * steps + (k + steps == k_ ? elements * finish_.work_of_element() : 0), s);
       T const* a = a_.at(at_a + k * a_.step);
       auto a_step = a_.step;
       if (packs_) {
@@ -233,6 +248,15 @@ class SmallProducts {
       BlockSums<T>{line_, elements, s.group, s.sums, s.lost}.add(k / kBlockOfK, k + steps == k_, s.acc);
     }
     finish(l, m, n, rows, columns, s.acc);
+  }
+
+  // Asks whether to stop after a moment's work, whatever K is.
+  static void count_work(std::int64_t multiply_adds, Scratch& s) {
+    constexpr std::int64_t kWorkUnchecked = 1 << 22;
+    s.unchecked += multiply_adds;
+    if (s.unchecked < kWorkUnchecked) return;
+    s.unchecked = 0;
+    s.execution->check_interrupt();
   }
 
   // The tile of the result that is about to be written. Without this a write waits for its line while the next are not

@@ -181,6 +181,8 @@ std::string refusals_text(Request const& request, Outline const& outline, dispat
 std::shared_ptr<Prepared const> prepare(Request const& request) {
   auto prepared = std::make_shared<Prepared>(Prepared{*request.function, make_outline(request), {}});
   if (prepared->outline.product.geometry.is_empty()) return prepared;
+  std::optional<runtime::UncapturedCalls> beside;
+  if (prepared->outline.location.target == Target::cuda) beside.emplace();
   for (dispatch::Step const& step : prepared->outline.program.steps) {
     if (step.entry == nullptr) throw UnsupportedProblemError(refusals_text(request, prepared->outline, step));
     prepared->launches.push_back(step.entry->prepare(step.entry->traits.name, step.geometry, step.cut));
@@ -229,10 +231,11 @@ void Key::assign(Request const& r) {
   constexpr std::size_t kUsualWords = 64;
   words_.clear();
   words_.reserve(kUsualWords);
-  // A number decides by being 0 or not, as what it is rounded to.
+  // A number decides by being 0 or not, and real or not, as what it is rounded to.
   auto const bits = [](Scalar const& x) {
     auto const narrow = std::complex<float>(x.value);
-    return std::uint64_t{x.value != 0.0} | std::uint64_t{narrow != 0.0f} << 1 | std::uint64_t{x.is_complex} << 2;
+    return std::uint64_t{x.value != 0.0} | std::uint64_t{narrow != 0.0f} << 1 | std::uint64_t{x.is_complex} << 2 |
+           std::uint64_t{x.value.imag() != 0} << 33 | std::uint64_t{narrow.imag() != 0} << 34;
   };
   bool const c_is_out = r.c != nullptr && r.out != nullptr && r.c->data == r.out->data;
   add(bits(r.alpha) | bits(r.beta) << 4 | std::uint64_t{r.scale != 1} << 8 | std::uint64_t{r.saturate} << 9 |
@@ -303,7 +306,7 @@ void run(Prepared const& prepared, Arguments arguments, Execution const& executi
     if (wait) runtime::synchronize(execution.stream);
     return;
   }
-  outline.staging->run(memory, arguments, execution.host_threads, [&](Arguments const& there) {
+  outline.staging->run(memory, arguments, execution, [&](Arguments const& there) {
     run_steps(prepared, memory, there, execution, nullptr);
     if (outline.location.target == Target::cuda) runtime::synchronize(execution.stream);
   });

@@ -73,6 +73,20 @@ void with_size(int bytes, Work const& work) {
   }
 }
 
+namespace {
+
+// Calls work(at, length) for pieces of `count` elements, and asks before each whether to stop.
+template <class Work>
+void in_pieces(std::int64_t count, Execution const& execution, Work const& work) {
+  constexpr std::int64_t kPiece = std::int64_t{1} << 18;
+  for (std::int64_t at = 0; at < count; at += kPiece) {
+    execution.check_interrupt();
+    work(at, std::min(kPiece, count - at));
+  }
+}
+
+}  // namespace
+
 // Calls work(host, packed, bytes) for the elements from `first` on, which lie one after the other in `packed`: one at a
 // time, with the bytes as a constant, or all of a run at once where they do so on the host, too.
 template <class Work>
@@ -91,20 +105,25 @@ void Copy::copy_elements(char* host, char* packed, std::int64_t first, std::int6
   });
 }
 
-void Copy::send(Memory const& memory, void const* host, void* device, int threads) const {
+void Copy::send(Memory const& memory, void const* host, void* device, Execution const& execution) const {
   auto* const from = const_cast<char*>(static_cast<char const*>(host));
-  memory.send(device, elements_, bytes_, threads, [&](void* to, std::int64_t first, std::int64_t count) {
-    copy_elements(from, static_cast<char*>(to), first, count,
-                  [](char* x, char* packed, auto bytes) { std::memcpy(packed, x, static_cast<std::size_t>(bytes)); });
+  memory.send(device, elements_, bytes_, execution.host_threads, [&](void* to, std::int64_t first, std::int64_t count) {
+    in_pieces(count, execution, [&](std::int64_t at, std::int64_t length) {
+      copy_elements(from, static_cast<char*>(to) + at * bytes_, first + at, length,
+                    [](char* x, char* packed, auto bytes) { std::memcpy(packed, x, static_cast<std::size_t>(bytes)); });
+    });
   });
 }
 
-void Copy::fetch(Memory const& memory, void const* device, void* host, int threads) const {
+void Copy::fetch(Memory const& memory, void const* device, void* host, Execution const& execution) const {
   auto* const to = static_cast<char*>(host);
-  memory.fetch(device, elements_, bytes_, threads, [&](void const* from, std::int64_t first, std::int64_t count) {
-    copy_elements(to, const_cast<char*>(static_cast<char const*>(from)), first, count,
-                  [](char* x, char* packed, auto bytes) { std::memcpy(x, packed, static_cast<std::size_t>(bytes)); });
-  });
+  auto const unpack = [&](void const* from, std::int64_t first, std::int64_t count) {
+    in_pieces(count, execution, [&](std::int64_t at, std::int64_t length) {
+      copy_elements(to, const_cast<char*>(static_cast<char const*>(from)) + at * bytes_, first + at, length,
+                    [](char* x, char* packed, auto bytes) { std::memcpy(x, packed, static_cast<std::size_t>(bytes)); });
+    });
+  };
+  memory.fetch(device, elements_, bytes_, execution.host_threads, unpack);
 }
 
 Staging::Staging(Geometry const& host) : geometry_(host), copies_(kRoles) {
@@ -114,8 +133,9 @@ Staging::Staging(Geometry const& host) : geometry_(host), copies_(kRoles) {
   }
 }
 
-Staging::OnDevice::OnDevice(Staging const& staging, Memory const& memory, Arguments const& host, int threads)
-    : staging_(staging), memory_(memory), host_(host), arguments_(host), threads_(threads) {
+Staging::OnDevice::OnDevice(Staging const& staging, Memory const& memory, Arguments const& host,
+                            Execution const& execution)
+    : staging_(staging), memory_(memory), host_(host), arguments_(host), execution_(execution) {
   try {
     // What is the result itself on the host is so on the GPU, and is read before it is written.
     bool result_is_read = false;
@@ -124,7 +144,7 @@ Staging::OnDevice::OnDevice(Staging const& staging, Memory const& memory, Argume
       void*& there = arguments_.data[role];
       there = memory.allocate(static_cast<std::size_t>(copy.elements() * copy.element_bytes()));
       allocated_.push_back(there);
-      if (is_read) copy.send(memory, host.data[role], there, threads);
+      if (is_read) copy.send(memory, host.data[role], there, execution);
     };
     for (Role const role : {Role::a, Role::b, Role::c, Role::bias, Role::residual}) {
       if (!staging.geometry_.has(role)) continue;
@@ -150,7 +170,7 @@ Staging::OnDevice::~OnDevice() {
 
 void Staging::OnDevice::fetch() const {
   staging_.copies_[static_cast<std::size_t>(Role::d)]->fetch(memory_, arguments_.data[Role::d], host_.data[Role::d],
-                                                             threads_);
+                                                             execution_);
 }
 
 }  // namespace cute_py::execution

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "execution/memory.hpp"
-#include "problem/geometry.hpp"
+#include "problem/entry.hpp"
 
 // Host arrays on a GPU: each travels there, and the result comes back.
 namespace cute_py::execution {
@@ -21,10 +21,10 @@ class Copy {
   std::int64_t elements() const { return elements_; }
   int element_bytes() const { return bytes_; }
 
-  void send(Memory const& memory, void const* host, void* device, int threads) const;
+  void send(Memory const& memory, void const* host, void* device, Execution const& execution) const;
 
   // Writes the elements, and nothing between them, back to the host.
-  void fetch(Memory const& memory, void const* device, void* host, int threads) const;
+  void fetch(Memory const& memory, void const* device, void* host, Execution const& execution) const;
 
  private:
   struct Run {
@@ -52,8 +52,8 @@ class Staging {
 
   // Brings the arrays there, calls work(arguments) with theirs, and brings the result back.
   template <class Work>
-  void run(Memory const& memory, Arguments const& host, int threads, Work const& work) const {
-    OnDevice const there(*this, memory, host, threads);
+  void run(Memory const& memory, Arguments const& host, Execution const& execution, Work const& work) const {
+    OnDevice const there(*this, memory, host, execution);
     work(there.arguments());
     there.fetch();
   }
@@ -62,7 +62,7 @@ class Staging {
   // The arrays on the GPU, for one call.
   class OnDevice {
    public:
-    OnDevice(Staging const& staging, Memory const& memory, Arguments const& host, int threads);
+    OnDevice(Staging const& staging, Memory const& memory, Arguments const& host, Execution const& execution);
     OnDevice(OnDevice const&) = delete;
     OnDevice& operator=(OnDevice const&) = delete;
     ~OnDevice();
@@ -76,7 +76,7 @@ class Staging {
     Arguments const& host_;
     Arguments arguments_;
     std::vector<void*> allocated_;
-    int threads_;
+    Execution const& execution_;
   };
 
   Geometry geometry_;

@@ -9,8 +9,8 @@
 // Modes: what a product is indexed by, with their strides in every array side by side.
 namespace cute_py {
 
-// The most modes of an array, and of a group.
-inline constexpr int kMaxModes = 24;
+// The most modes of an array, as NumPy has them, and of a group. Neighbours become one before a kernel counts them.
+inline constexpr int kMaxModes = 64;
 
 // What an array is to a product.
 enum class Role : std::uint8_t { a, b, c, d, bias, residual };
