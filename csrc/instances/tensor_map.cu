@@ -77,7 +77,10 @@ TensorMap encode(TensorBox const& box, void* data) {
 
 void point(TensorMap& map, void* data) {
   static auto* const function = of_driver<decltype(cuTensorMapReplaceAddress)>("cuTensorMapReplaceAddress");
-  function(reinterpret_cast<CUtensorMap*>(&map), data);
+  auto const error = function(reinterpret_cast<CUtensorMap*>(&map), data);
+  if (error != CUDA_SUCCESS) {
+    throw CudaError("the driver takes no tensor map at this address: error " + std::to_string(static_cast<int>(error)));
+  }
 }
 
 }  // namespace cute_py::instances

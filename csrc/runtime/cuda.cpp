@@ -27,6 +27,7 @@ cudaMemPool_t pool_of_current_device() {
   std::lock_guard lock(guard);
   auto const found = known->find(ordinal);
   if (found != known->end()) return found->second;
+  UncapturedCalls const beside;
   cudaMemPoolProps properties{};
   properties.allocType = cudaMemAllocationTypePinned;
   properties.location.type = cudaMemLocationTypeDevice;
@@ -59,6 +60,7 @@ int device_count() {
 }
 
 DeviceInfo device_info(int ordinal) {
+  UncapturedCalls const beside;
   int count = 0;
   check(cudaGetDeviceCount(&count), "looking for GPUs");
   if (ordinal < 0 || ordinal >= count) {
@@ -79,6 +81,17 @@ DeviceInfo device_info(int ordinal) {
   info.memory_gb_per_s = static_cast<int>(2 * std::int64_t{attribute(cudaDevAttrMemoryClockRate, ordinal)} *
                                           attribute(cudaDevAttrGlobalMemoryBusWidth, ordinal) / 8 / 1'000'000);
   return info;
+}
+
+UncapturedCalls::UncapturedCalls() {
+  auto mode = cudaStreamCaptureModeRelaxed;
+  check(cudaThreadExchangeStreamCaptureMode(&mode), "asking to make calls beside a capture");
+  former_ = static_cast<int>(mode);
+}
+
+UncapturedCalls::~UncapturedCalls() {
+  auto mode = static_cast<cudaStreamCaptureMode>(former_);
+  cudaThreadExchangeStreamCaptureMode(&mode);
 }
 
 DeviceGuard::DeviceGuard(int ordinal) {

@@ -20,6 +20,19 @@ int device_count();
 // Throws OperandError if there is no such GPU, CudaError if CUDA cannot tell, as with a driver that is too old.
 DeviceInfo device_info(int ordinal);
 
+// While this lives, the thread may make calls that have nothing to do with a stream of its that is being captured in a
+// CUDA graph, such as making a pool of memory or loading a kernel: a process's first call may be in a capture.
+class UncapturedCalls {
+ public:
+  UncapturedCalls();
+  UncapturedCalls(UncapturedCalls const&) = delete;
+  UncapturedCalls& operator=(UncapturedCalls const&) = delete;
+  ~UncapturedCalls();
+
+ private:
+  int former_ = 0;
+};
+
 // Makes a device current and the former one again at the end.
 class DeviceGuard {
  public:

@@ -16,6 +16,8 @@ int cuda_runtime_version() { return 0; }
 int cuda_driver_version() { return 0; }
 int device_count() { return 0; }
 DeviceInfo device_info(int) { refuse(); }
+UncapturedCalls::UncapturedCalls() { refuse(); }
+UncapturedCalls::~UncapturedCalls() = default;
 DeviceGuard::DeviceGuard(int) { refuse(); }
 DeviceGuard::~DeviceGuard() = default;
 void check(int error, char const*) {

@@ -112,7 +112,10 @@ struct GemmSm90Params {
   template <class Visit>
   void for_each_tensor(Visit const& visit) {
     constexpr Role kRolesOf[tensors] = {Role::a, Role::b, Role::d, Role::a, Role::b};
-    for (int i = 0; i < tensors; ++i) visit(maps[i], boxes[i], kRolesOf[i]);
+    for (int i = 0; i < tensors; ++i) {
+      // Where D is not written in boxes, its map is one more of A: D may begin anywhere.
+      visit(maps[i], boxes[i], i == 2 && !tiles.stores_boxes ? Role::a : kRolesOf[i]);
+    }
   }
 
   void bind(Arguments const& x) {
