@@ -21,7 +21,9 @@ enum TypeCode : std::uint8_t {
   kFloat8E8m0fnu = 14,
 };
 
+// Of a ManagedTensorVersioned.
 inline constexpr std::uint64_t kReadOnly = 1;
+inline constexpr std::uint64_t kIsCopied = 2;  // made by its producer, to be exported
 
 struct Device {
   std::int32_t type;

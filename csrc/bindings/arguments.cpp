@@ -99,7 +99,11 @@ Scalar number_argument(char const* name, py::handle value, bool may_be_complex) 
 bool flag_argument(char const* name, py::handle value) {
   if (PyBool_Check(value.ptr())) return value.is(py::bool_(true));
   auto const type = type_name(value);
-  if (type == "numpy.bool" || type == "numpy.bool_") return PyObject_IsTrue(value.ptr()) == 1;
+  if (type == "numpy.bool" || type == "numpy.bool_") {
+    int const truth = PyObject_IsTrue(value.ptr());
+    if (truth >= 0) return truth == 1;
+    PyErr_Clear();  // of something that only has the name
+  }
   throw OperandError(std::string(name) + " is True or False, got " + shown(value));
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/errors.hpp"
 #include "bindings/arguments.hpp"
+#include "bindings/call.hpp"
 #include "bindings/numpy_arrays.hpp"
 
 namespace cute_py::bindings {
@@ -208,8 +209,9 @@ void Operand::look_at_exported(dlpack::Tensor tensor) {
   look_at(tensor);
 }
 
-Operand::Operand(char const* name, py::handle object, std::optional<std::uintptr_t> stream) : Operand() {
-  object_ = object;
+Operand::Operand(char const* name, py::handle object, std::optional<std::uintptr_t> stream, Use use) : Operand() {
+  object_ = py::reinterpret_borrow<py::object>(object);
+  use_ = use;
   view_.name = name;
   if (import_numpy()) return;
 
@@ -226,9 +228,7 @@ Operand::Operand(char const* name, py::handle object, std::optional<std::uintptr
   }
   if (!py::hasattr(object, "__dlpack__") || !py::hasattr(object, "__dlpack_device__")) {
     refuse(std::string(name) + " is a " + type_name(object) + ", not an array",
-           "pass an array of NumPy, CuPy, PyTorch, JAX or any other library with __dlpack__; "
-           "numpy.asarray(" +
-               std::string(name) + ") makes one");
+           hooks().way_to_an_array(name, object).cast<std::string>());
   }
   if (in_module(object, "numpy.ma")) {
     refuse(std::string(name) + " is a masked array, and a product knows no masks",
@@ -301,12 +301,15 @@ void Operand::import_capsule(std::optional<std::uintptr_t> stream) {
     if (py::hasattr(object_, "dtype")) described += ", dtype " + py::str(object_.attr("dtype")).cast<std::string>();
     std::string const name = view_.name;
     std::string const native = name + ".astype(" + name + ".dtype.newbyteorder('='))";
+    auto const kind =
+        py::hasattr(object_, "dtype") ? py::str(py::getattr(object_.attr("dtype"), "kind", py::str(""))) : py::str("");
+    bool const is_complex = kind.cast<std::string>() == "c";
     refuse(described + ") cannot be exported: " + reason,
            "pass an array of numbers in native byte order whose strides are whole elements" +
-               (name == "out" ? "; out[...] = a new result converts it, too"
-                : reason.find("byte order") != std::string::npos
-                    ? ", such as " + native
-                    : ", such as numpy.array(" + name + ", dtype=numpy.float64)"));
+               (name == "out"                                    ? "; out[...] = a new result converts it, too"
+                : reason.find("byte order") != std::string::npos ? ", such as " + native
+                                                                 : ", such as numpy.array(" + name + ", dtype=numpy." +
+                                                                       (is_complex ? "complex128" : "float64") + ")"));
   };
   auto const is_refusal = [](py::error_already_set const& error) {
     for (PyObject* type : {PyExc_BufferError, PyExc_RuntimeError, PyExc_TypeError, PyExc_ValueError}) {
@@ -339,10 +342,11 @@ void Operand::import_capsule(std::optional<std::uintptr_t> stream) {
     try {
       py::dict versioned = arguments.attr("copy")();
       versioned["max_version"] = py::make_tuple(kMajorVersion, kMinorVersion);
+      if (use_ == Use::written) versioned["copy"] = false;
       capsule = method(**versioned);
     } catch (py::error_already_set& error) {
       if (!error.matches(PyExc_TypeError)) throw;
-      capsule = method(**arguments);  // a producer from before max_version
+      capsule = method(**arguments);  // a producer from before max_version and copy
     }
   } catch (py::error_already_set const& error) {
     if (!is_refusal(error)) throw;
@@ -364,6 +368,10 @@ void Operand::import_capsule(std::optional<std::uintptr_t> stream) {
       refuse(std::string(view_.name) + " comes as DLPack " + std::to_string(managed->version.major) + "." +
                  std::to_string(managed->version.minor) + ", and cute_py reads version 1",
              "export it with max_version=(1, 0)");
+    }
+    if (use_ == Use::written && (managed->flags & dlpack::kIsCopied) != 0) {
+      refuse(std::string(view_.name) + " is exported as a copy, and a result written into that would be lost",
+             "pass an array that can be exported without a copy, or none to get a new one");
     }
     look_at_exported(managed->tensor);
     view_.read_only = (managed->flags & dlpack::kReadOnly) != 0;

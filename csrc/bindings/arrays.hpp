@@ -14,13 +14,15 @@ namespace cute_py::bindings {
 
 namespace py = pybind11;
 
-// An array as its library describes it, and what keeps the description true. Nothing is copied; the caller's object
-// outlives it.
+// An array as its library describes it, and what keeps the description true. Nothing is copied.
 class Operand {
  public:
+  // What is written has to be the array's own memory, no copy that its producer made to export it.
+  enum class Use { read, written };
+
   // Imports `object`. `stream` is where the kernel will run, if that is decided; otherwise the library's current
   // stream. Throws OperandError, naming the operand, for anything that is no array in memory that we can reach.
-  Operand(char const* name, py::handle object, std::optional<std::uintptr_t> stream);
+  Operand(char const* name, py::handle object, std::optional<std::uintptr_t> stream, Use use = Use::read);
   Operand(Operand const&) = delete;
   Operand& operator=(Operand const&) = delete;
   ~Operand();
@@ -47,7 +49,8 @@ class Operand {
   [[noreturn]] void refuse(std::string const& rule, std::string const& next) const;
 
   View view_;
-  py::handle object_;
+  Use use_ = Use::read;
+  py::object object_;
   py::object other_;  // the same memory as something that can be exported: NumPy's bfloat16 as uint16, a conjugated
                       // view without the conjugation
   bool must_wait_ = false;

@@ -98,7 +98,7 @@ void register_buffer(py::module_& module) {
   py::class_<Buffer>(module, "Buffer", "An array in GPU memory, exported through DLPack.")
       .def(py::init<int, std::vector<std::int64_t>, std::vector<int> const&, std::string const&>(), py::arg("device"),
            py::arg("shape"), py::arg("order"), py::arg("dtype"))
-      .def("__dlpack_device__", &Buffer::device)
+      .def("__dlpack_device__", [](Buffer const& buffer) { return buffer.device(); })
       .def(
           "__dlpack__",
           [](py::object self, py::object, py::object max_version, py::object, py::object) {

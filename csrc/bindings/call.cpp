@@ -15,13 +15,14 @@ namespace {
 // More than any axis.
 constexpr long kNoAxis = 1000;
 
-// What is asked for, as a text by which it is known again; nothing for what is no such thing.
+// What is asked for, as a text by which it is known again; nothing for what is no such thing. The first character says
+// what it is: a wrong argument must not pass for the text of a right one.
 std::optional<std::string> text_of_what(PyObject* what) {
   if (what == nullptr) return std::string();
   if (PyUnicode_CheckExact(what)) {
     Py_ssize_t size = 0;
     char const* const text = PyUnicode_AsUTF8AndSize(what, &size);
-    if (text != nullptr) return std::string(text, static_cast<std::size_t>(size));
+    if (text != nullptr) return "'" + std::string(text, static_cast<std::size_t>(size));
     PyErr_Clear();
   } else if (PyLong_CheckExact(what)) {
     return "#" + py::str(what).cast<std::string>();
@@ -147,7 +148,7 @@ Call::Call(Definition const& definition, Asked const& asked, Options const& opti
     request_.what = what_;
   } else {
     resolve();
-    what_ = function_.labels->a + "," + function_.labels->b + ">" + function_.labels->d;
+    what_ = "=" + function_.labels->a + "," + function_.labels->b + ">" + function_.labels->d;
     request_.what = what_;
   }
   options_.apply(request_);
@@ -160,18 +161,20 @@ void Call::import_arrays() {
   if (!stream_ && a_->view().on_cuda()) stream_ = a_->stream();
   request_.a = &a_->view();
   if (!definition_.copies) request_.b = &b_.emplace("B", asked_[Arg::b], stream_).view();
-  auto const import = [&](std::optional<Operand>& operand, View const*& view, char const* name, py::handle object) {
+  auto const import = [&](std::optional<Operand>& operand, View const*& view, char const* name, py::handle object,
+                          Operand::Use use = Operand::Use::read) {
     if (!object || object.is_none()) return;
-    operand.emplace(name, object, stream_);
+    operand.emplace(name, object, stream_, use);
     view = &operand->view();
   };
-  import(c_, request_.c, "C", asked_[Arg::c]);
-  import(out_, request_.out, "out", asked_[Arg::out]);
+  bool const has_out = asked_[Arg::out] != nullptr;
+  import(c_, request_.c, "C", asked_[Arg::c], has_out ? Operand::Use::read : Operand::Use::written);
+  import(out_, request_.out, "out", asked_[Arg::out], Operand::Use::written);
   if (auto* const epilogue = asked_[Arg::epilogue]) {
-    py::object const bias = py::handle(epilogue).attr("bias");
-    py::object const residual = py::handle(epilogue).attr("residual");
-    import(bias_, request_.bias, "bias", bias);
-    import(residual_, request_.residual, "residual", residual);
+    of_epilogue_[0] = py::handle(epilogue).attr("bias");
+    of_epilogue_[1] = py::handle(epilogue).attr("residual");
+    import(bias_, request_.bias, "bias", of_epilogue_[0]);
+    import(residual_, request_.residual, "residual", of_epilogue_[1]);
   }
   if (request_.result() != nullptr) {
     result_ = py::reinterpret_borrow<py::object>(asked_[request_.out != nullptr ? Arg::out : Arg::c]);
@@ -219,15 +222,16 @@ bool Call::make_result(execution::Prepared const& prepared) {
   if (!std::is_sorted(product.order.begin(), product.order.end())) order = py::tuple(py::cast(product.order));
   result_ = hooks().empty_result(py::handle(asked_[Arg::a]), shape, order, py::str(text_of(product.dtype)));
   is_new_ = true;
-  out_.emplace("C", result_, stream_);
+  out_.emplace("C", result_, stream_, Operand::Use::written);
   View const& x = out_->view();
   request_.out = &x;
   bool as_prepared = x.dtype == product.dtype && !x.read_only && !x.conjugated &&
                      x.rank == static_cast<int>(product.shape.size()) && x.on_cuda() == request_.a->on_cuda() &&
                      x.device.id == request_.a->device.id &&
                      log2_alignment_of(reinterpret_cast<std::uintptr_t>(x.data)) == kMaxLog2Alignment;
+  bool const is_empty = product.geometry.is_empty();  // has no strides that anybody follows
   for (int i = 0; as_prepared && i < x.rank; ++i) {
-    as_prepared = x.shape[i] == product.shape[i] && (x.shape[i] <= 1 || x.stride[i] == product.stride[i]);
+    as_prepared = x.shape[i] == product.shape[i] && (is_empty || x.shape[i] <= 1 || x.stride[i] == product.stride[i]);
   }
   return as_prepared;
 }
@@ -261,7 +265,7 @@ py::object Call::run(execution::Prepared const& prepared, py::handle workspace) 
 // The workspace that the caller gave, if one is needed.
 Operand const* Call::workspace_of(execution::Prepared const& prepared, py::handle given) {
   if (!given || given.is_none() || prepared.workspace_bytes() == 0) return nullptr;
-  View const& x = workspace_.emplace("workspace", given, stream_).view();
+  View const& x = workspace_.emplace("workspace", given, stream_, Operand::Use::written).view();
   bool const dense = x.rank == 1 && !x.read_only && (x.stride[0] == 1 || x.shape[0] <= 1);
   auto const bytes = dense ? std::int64_t{x.dtype.bits} * x.dtype.lanes / 8 * x.shape[0] : 0;
   bool const aligned = reinterpret_cast<std::uintptr_t>(x.data) % 256 == 0;

@@ -27,13 +27,14 @@ struct Definition {
 
 // What Python does for a call.
 struct Hooks {
-  py::object empty_result;  // (like, shape, order of its modes from the slowest or None, dtype) -> array
-  py::object as_result;     // (like, array) -> array of the library of `like`
-  py::object as_number;     // (array of no modes) -> a scalar of NumPy, if it is one of its arrays
-  py::object with_numbers;  // (function, (A, B)) -> [A, B], arrays
-  py::object is_number;     // the types of numbers
-  py::object type_name;     // (argument, a type in the words of any library) -> its name
-  py::object explanation;   // (name, facts) -> Explanation
+  py::object empty_result;     // (like, shape, order of its modes from the slowest or None, dtype) -> array
+  py::object as_result;        // (like, array) -> array of the library of `like`
+  py::object as_number;        // (array of no modes) -> a scalar of NumPy, if it is one of its arrays
+  py::object with_numbers;     // (function, (A, B)) -> [A, B], arrays
+  py::object is_number;        // the types of numbers
+  py::object type_name;        // (argument, a type in the words of any library) -> its name
+  py::object explanation;      // (name, facts) -> Explanation
+  py::object way_to_an_array;  // (argument, what is no array) -> the next step of an error
 };
 Hooks& hooks();
 
@@ -91,8 +92,9 @@ class Call {
   Definition const& definition_;
   Options const& options_;
   Asked asked_;
-  py::object numbers_[2];  // arrays in the place of numbers
-  Function function_;      // with labels that were looked up
+  py::object numbers_[2];      // arrays in the place of numbers
+  py::object of_epilogue_[2];  // its bias and residual: attributes may be made when they are asked for
+  Function function_;          // with labels that were looked up
   std::shared_ptr<execution::Prepared const> prepared_;
   std::string what_;
   std::optional<std::uintptr_t> stream_;

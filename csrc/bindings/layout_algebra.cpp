@@ -39,7 +39,9 @@ void register_layout_algebra(py::module_& m) {
   m.def("composition",
         named("composition",
               [](py::handle a, py::handle b) -> py::object {
-                if (has_layout(a)) return a.attr("with_layout")(cast_any(compose_any(a.attr("layout"), b)));
+                if (has_layout(a)) {
+                  return a.attr("with_layout")(cast_any(compose_any(layout_of({"composition", "A"}, a), b)));
+                }
                 if (is_a<Swizzle>(a) && is_a<Swizzle>(b)) {
                   return py::cast(composition(as<Swizzle>(a), as<Swizzle>(b)));
                 }

@@ -212,11 +212,23 @@ bool has_layout(py::handle value) {
   return PyObject_HasAttr(value.ptr(), name) == 1;
 }
 
+// What has a layout may give a thing that has one itself. Some objects, such as a mock, have any attribute that they
+// are asked for, and so no end.
+py::object layout_of(Place place, py::handle value) {
+  constexpr int kDeepest = 16;
+  auto found = py::reinterpret_borrow<py::object>(value);
+  for (int i = 0; i < kDeepest; ++i) {
+    found = found.attr("layout");
+    if (is_a<layout::ComposedLayout>(found) || !has_layout(found)) return found;
+  }
+  refuse(place, "a Layout, or something that has one", value);
+}
+
 Layout layout_argument(Place place, py::handle value) {
   if (is_a<Layout>(value)) return as<Layout>(value);
   if (is_text(value)) return parsed(place, value, &layout::parse_layout);
   if (is_a<layout::ComposedLayout>(value)) refuse(place, "a plain Layout", value);
-  if (has_layout(value)) return layout_argument(place, value.attr("layout"));
+  if (has_layout(value)) return layout_argument(place, layout_of(place, value));
   refuse(place, "a Layout", value);
 }
 
@@ -225,7 +237,7 @@ AnyLayout any_layout_argument(Place place, py::handle value) {
   if (is_text(value) && text_of(place, value).find('o') != std::string::npos) {
     return parsed(place, value, &layout::parse_composed);
   }
-  if (has_layout(value)) return any_layout_argument(place, value.attr("layout"));
+  if (has_layout(value)) return any_layout_argument(place, layout_of(place, value));
   return layout_argument(place, value);
 }
 

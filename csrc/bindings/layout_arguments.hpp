@@ -55,8 +55,9 @@ layout::IntTuple int_tuple_argument(Place place, py::handle value);
 layout::Tiler tiler_argument(Place place, py::handle value);
 layout::Layout layout_argument(Place place, py::handle value);
 AnyLayout any_layout_argument(Place place, py::handle value);
-// Whether it is a tensor, or whatever else has a layout and a method `with_layout`.
+// Whether it is a tensor, or whatever else has a layout and a method `with_layout`; and that layout.
 bool has_layout(py::handle value);
+py::object layout_of(Place place, py::handle value);
 std::string text_argument(Place place, py::handle value);
 int small_argument(Place place, py::handle value);
 std::int64_t integer_argument(Place place, py::handle value);

@@ -79,9 +79,9 @@ void register_layout_classes(py::module_& m) {
                                            shift.is_none() ? b : small_argument({"Swizzle", "shift"}, shift));
                           })),
            py::arg("bits"), py::arg("base") = py::none(), py::arg("shift") = py::none())
-      .def_property_readonly("bits", &Swizzle::bits)
-      .def_property_readonly("base", &Swizzle::base)
-      .def_property_readonly("shift", &Swizzle::shift)
+      .def_property_readonly("bits", [](Swizzle const& s) { return s.bits(); })
+      .def_property_readonly("base", [](Swizzle const& s) { return s.base(); })
+      .def_property_readonly("shift", [](Swizzle const& s) { return s.shift(); })
       .def("__call__", named("swizzle(index)",
                              [](Swizzle const& s, py::handle index) {
                                return s(integer_argument({"swizzle(index)", "index"}, index));
@@ -116,14 +116,14 @@ void register_layout_classes(py::module_& m) {
            py::arg("shape"), py::arg("stride") = py::none())
       .def_property_readonly("shape", [](Layout const& l) { return to_python(l.shape()); })
       .def_property_readonly("stride", [](Layout const& l) { return to_python(l.stride()); })
-      .def_property_readonly("rank", &Layout::rank)
-      .def_property_readonly("depth", &Layout::depth)
+      .def_property_readonly("rank", [](Layout const& l) { return l.rank(); })
+      .def_property_readonly("depth", [](Layout const& l) { return l.depth(); })
       .def_property_readonly("size", [](Layout const& l) { return l.size().value; })
       .def_property_readonly("cosize", named("cosize", [](Layout const& l) { return cosize(l).value; }))
       .def("__call__",
            named("layout(coord)", [](Layout const& l, py::args const& coords) { return value_or_slice(l, coords); }))
       .def("__getitem__", [](Layout const& l, py::handle index) { return mode_item(l, index); })
-      .def("__len__", &Layout::rank)
+      .def("__len__", [](Layout const& l) { return l.rank(); })
       .def("__eq__", [](Layout const& a, py::handle b) { return is_a<Layout>(b) && a == as<Layout>(b); })
       .def("__hash__", [](Layout const& l) { return hash_of(l.shape()) * 31 + hash_of(l.stride()); })
       .def("__str__", [](Layout const& l) { return to_string(l); })

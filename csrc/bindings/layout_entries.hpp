@@ -67,7 +67,7 @@ py::object on_domain(AnyLayout const& any, F f) {
 // The same for whatever has a layout and a method `with_layout`, such as a tensor.
 template <class F>
 py::object on_domain(Place place, py::handle value, F f) {
-  if (has_layout(value)) return value.attr("with_layout")(on_domain(place, value.attr("layout"), f));
+  if (has_layout(value)) return value.attr("with_layout")(on_domain(any_layout_argument(place, value), f));
   return on_domain(any_layout_argument(place, value), f);
 }
 
@@ -91,7 +91,7 @@ inline IntTuple at_path(char const* operation, IntTuple const& t, std::vector<in
 }
 
 inline IntTuple shape_argument(Place place, py::handle value) {
-  if (has_layout(value)) return shape_argument(place, value.attr("layout"));
+  if (has_layout(value)) return domain_of(any_layout_argument(place, value)).shape();
   if (is_layout(value)) return domain_of(any_layout_argument(place, value)).shape();
   return int_tuple_argument(place, value);
 }
@@ -285,12 +285,23 @@ inline std::size_t hash_of(IntTuple const& t) {
 }
 
 // Every index of a layout in the order of its coordinates, for NumPy and for pictures.
+// Asks Python now and then, in a loop that counts i, whether a signal came whose handler raises, and lets other threads
+// have a turn.
+inline void check_signals(std::int64_t i) {
+  constexpr std::int64_t kUnchecked = 1 << 16;
+  if (i % kUnchecked != kUnchecked - 1) return;
+  PyEval_RestoreThread(PyEval_SaveThread());
+  if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+}
+
 inline py::list all_values(AnyLayout const& any, std::int64_t limit) {
   std::int64_t const size = std::min(domain_of(any).size().value, limit);
-  py::list result(size);
+  auto result = py::reinterpret_steal<py::list>(PyList_New(static_cast<Py_ssize_t>(size)));
+  if (!result) throw py::error_already_set();
   auto const* plain = std::get_if<Layout>(&any);
   bool const integers = plain != nullptr && !has_basis(plain->stride());
   for (std::int64_t i = 0; i < size; ++i) {
+    check_signals(i);
     if (integers) {
       result[i] = (*plain)(i);
       continue;

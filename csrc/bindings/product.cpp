@@ -10,6 +10,7 @@
 
 #include "bindings/arguments.hpp"
 #include "bindings/explain.hpp"
+#include "bindings/gil.hpp"
 #include "bindings/plan.hpp"
 #include "bindings/vectorcall.hpp"
 #include "dispatch/tuned.hpp"
@@ -113,7 +114,7 @@ using LabelTexts = std::optional<std::tuple<std::string, std::string, std::strin
 py::object make_product(std::string const& name, std::string const& layout, std::string const& factors,
                         LabelTexts const& labels, py::object labels_of, std::string const& what,
                         std::string const& kernel, bool takes_c, bool what_is_first, bool takes_numbers,
-                        bool returns_numbers, bool copies) {
+                        bool returns_numbers, bool copies, bool b_is_one) {
   auto held = std::make_unique<HeldDefinition>();
   Definition& d = held->definition;
   static std::uint64_t ids = 0;  // guarded by the GIL
@@ -121,6 +122,7 @@ py::object make_product(std::string const& name, std::string const& layout, std:
   d.function.layout = layout;
   d.function.factors = factors;
   d.function.id = ++ids;
+  d.function.b_is_one = b_is_one;
   if (labels) d.function.labels = Labels{std::get<0>(*labels), std::get<1>(*labels), std::get<2>(*labels)};
   if (!labels_of.is_none()) d.labels_of = std::move(labels_of);
   d.kernel = kernel;
@@ -157,21 +159,25 @@ py::object make_product(std::string const& name, std::string const& layout, std:
 
 void set_hooks(py::object const& empty_result, py::object const& as_result, py::object const& as_number,
                py::object const& with_numbers, py::object const& is_number, py::object const& type_name,
-               py::object const& explanation) {
-  hooks() = {empty_result, as_result, as_number, with_numbers, is_number, type_name, explanation};
+               py::object const& explanation, py::object const& way_to_an_array) {
+  hooks() = {empty_result, as_result, as_number, with_numbers, is_number, type_name, explanation, way_to_an_array};
 }
 
 }  // namespace
 
 void register_product(py::module_& module) {
   module.attr("Product") = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(product_type()));
+  // Daemon threads that are in a product when the interpreter ends, and threads that a forked process does not have.
+  py::module_::import("atexit").attr("register")(py::cpp_function(&InPython::end));
+  py::module_::import("os").attr("register_at_fork")(py::arg("after_in_child") =
+                                                         py::cpp_function(&InPython::forget_others));
   module.def("num_threads", &runtime::host_threads);
   module.def("set_num_threads", &runtime::set_host_threads, py::arg("threads"));
   module.def("make_product", &make_product, py::arg("name"), py::kw_only(), py::arg("layout") = "",
              py::arg("factors") = "", py::arg("labels") = py::none(), py::arg("labels_of") = py::none(),
              py::arg("what") = "", py::arg("kernel") = "auto", py::arg("takes_c") = true,
              py::arg("what_is_first") = true, py::arg("takes_numbers") = false, py::arg("returns_numbers") = false,
-             py::arg("copies") = false);
+             py::arg("copies") = false, py::arg("b_is_one") = false);
   module.def(
       "put_tuned",
       [](std::string const& device, std::string const& product,
@@ -194,7 +200,7 @@ void register_product(py::module_& module) {
       py::arg("ordinal"), py::call_guard<py::gil_scoped_release>());
   module.def("set_hooks", &set_hooks, py::kw_only(), py::arg("empty_result"), py::arg("as_result"),
              py::arg("as_number"), py::arg("with_numbers"), py::arg("is_number"), py::arg("type_name"),
-             py::arg("explanation"));
+             py::arg("explanation"), py::arg("way_to_an_array"));
 }
 
 }  // namespace cute_py::bindings

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cxxabi.h>
 #include <pybind11/pybind11.h>
 #include <structmember.h>
 
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "bindings/errors.hpp"
+#include "bindings/gil.hpp"
 
 // Types whose instances are called without tuples and dictionaries in between.
 namespace cute_py::bindings {
@@ -25,8 +27,11 @@ struct Callable {
 // Calls work(), which returns a new reference; C++ exceptions become those of Python.
 template <class Work>
 PyObject* guarded(Work const& work) noexcept {
+  InPython const here;
   try {
     return work().release().ptr();
+  } catch (abi::__forced_unwind&) {
+    InPython::stay();
   } catch (...) {
     set_python_error();
   }

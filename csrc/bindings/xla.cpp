@@ -108,7 +108,9 @@ void run(xla::Call const& call, dlpack::Device device, void* stream) {
   function.labels = Labels{of_a, of_b, of_d};
   Request request;
   request.function = &function;
-  request.what = function.name;
+  function.b_is_one = given.number<double>("b_is_one") != 0;
+  std::string const what = function.name + (function.b_is_one ? " of one" : "");
+  request.what = what;
   request.a = &a;
   request.b = &b;
   request.out = &out;

@@ -25,6 +25,11 @@ std::optional<DType> moved_type(dlpack::DataType const& type) {
 
 void require_source(Request const& r) {
   View const& a = *r.a;
+  auto const named = r.function->labels->a.size();
+  if (named != static_cast<std::size_t>(a.rank)) {
+    refuse(r, "reads a shape of " + std::to_string(named) + " modes, and A comes with " + std::to_string(a.rank),
+           "check its producer");
+  }
   if (!moved_type(a.dtype)) refuse(r, "copies elements of 1, 2, 4, 8 or 16 bytes", "view A as one of these");
   if (a.conjugated) {
     refuse(r, "takes A as it lies in memory, and this is a view that PyTorch conjugates when it is read",
@@ -48,7 +53,7 @@ void require_result(Request const& r, View const& x, Product const& product) {
     for (auto const extent : product.shape) shape += (shape.empty() ? "" : ",") + std::to_string(extent);
     refuse(r, "needs out of the shape (" + shape + ")", "pass an out of that shape, or none to get a new one");
   }
-  if (text_of(x.dtype) != text_of(a.dtype)) {
+  if (!(x.dtype == a.dtype)) {
     refuse(r, "keeps the type of A", "pass an out of the type " + text_of(a.dtype) + ", or none to get a new one");
   }
   if (x.read_only || x.conjugated) {

@@ -215,6 +215,7 @@ class Maker {
     place(a_, labels_.a, Role::a);
     place(b_, labels_.b, Role::b);
     g_.is_sum = labels_.a.empty() || labels_.b.empty() || (g_.m.rank() == 0 && g_.n.rank() == 0);
+    g_.b_is_one = function_.b_is_one;
     g_.conj_a = r_.conj_a != a_.conjugated;
     g_.conj_b = r_.conj_b != b_.conjugated;
   }
@@ -237,7 +238,7 @@ class Maker {
       // An extent of 1 is repeated.
       if (letter->extent != 1 && extent != 1) {
         std::string const index =
-            std::isprint(static_cast<unsigned char>(name)) ? std::string(1, name) : "of the ellipsis";
+            std::isalpha(static_cast<unsigned char>(name)) ? std::string(1, name) : "of the ellipsis";
         refuse("needs one extent for index " + index + ", got " + number(letter->extent) + " in A and " +
                    number(extent) + " in B",
                "check the subscripts and the shapes");
@@ -363,6 +364,7 @@ class Maker {
     }
     Arguments const x = make_arguments(r_, g_.compute);
     g_.batch_invariant = r_.batch_invariant;
+    g_.real_scalars = x.alpha.imag() == 0 && x.beta.imag() == 0;
     g_.multiplies = x.alpha != 0.0 && g_.k.size() != 0;
     g_.reads_c = x.beta != 0.0;
     g_.scales = x.scale != 1;

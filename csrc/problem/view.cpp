@@ -59,21 +59,33 @@ std::string text_of(dlpack::DataType const& dtype) {
       kind = "complex";
       break;
     case dlpack::kBool:
-      return "bool";
+      kind = "bool";
+      break;
     case dlpack::kFloat8E4m3fn:
-      return "float8_e4m3fn";
+      kind = "float8_e4m3fn";
+      break;
     case dlpack::kFloat8E4m3fnuz:
-      return "float8_e4m3fnuz";
+      kind = "float8_e4m3fnuz";
+      break;
     case dlpack::kFloat8E5m2:
-      return "float8_e5m2";
+      kind = "float8_e5m2";
+      break;
     case dlpack::kFloat8E5m2fnuz:
-      return "float8_e5m2fnuz";
+      kind = "float8_e5m2fnuz";
+      break;
     case dlpack::kFloat8E8m0fnu:
-      return "float8_e8m0fnu";
+      kind = "float8_e8m0fnu";
+      break;
     default:
       break;
   }
-  std::string text = kind + std::to_string(dtype.bits);
+  bool const names_its_bits = dtype.code >= dlpack::kBool && dtype.code <= dlpack::kFloat8E8m0fnu;
+  std::string text = kind;
+  if (!names_its_bits) {
+    text += std::to_string(dtype.bits);
+  } else if (dtype.bits != 8) {
+    text += " of " + std::to_string(dtype.bits) + " bits";
+  }
   if (dtype.lanes != 1) text += "x" + std::to_string(dtype.lanes);
   return text;
 }
