@@ -98,27 +98,32 @@ def copy(*arguments: Any) -> None:
     if len(arguments) != 3:
         raise OperandError("copy: give (source, destination) or (atom, source, destination)")
     how, source, destination = arguments
-    atom = how.atom if isinstance(how, TiledCopy) else how
-    if isinstance(atom, CopyTraits):
-        raise OperandError(f'copy: give the atom an element type: cute_py.atoms.copy["{atom.name}"].atom("float")')
-    if not isinstance(atom, CopyAtom):
-        raise OperandError(
-            f"copy: the first of three arguments is a TiledCopy or a copy atom, not {type(how).__name__}"
-        )
-    if str(atom.val_layout_src) != str(atom.val_layout_dst):
-        raise OperandError(
-            f"copy: {atom.name} moves values from thread to thread, which one thread's parts do not show; next: "
-            "its val_layout_src and val_layout_dst, or trace() of a kernel, say which go where"
-        )
-    values = int(_core.size(atom.val_layout_src, 1))
+    values = _values_of("copy", how)
     for name, tensor in (("source", source), ("destination", destination)):
         _tensor("copy", name, tensor)
         if int(_core.size(tensor, 0)) % values:
             raise LayoutError(
-                f"copy: mode 0 of the {name} {tensor.layout} has no multiple of the {values} values of {atom.name}; next: "
+                f"copy: mode 0 of the {name} {tensor.layout} has no multiple of the {values} values of a vector; next: "
                 "partition it by the TiledCopy's slice"
             )
     _copy(source, destination)
+
+
+def _values_of(operation: str, how: Any) -> int:
+    """Return how many values of a thread one instruction of a copy atom moves."""
+    atom = how.atom if isinstance(how, TiledCopy) else how
+    if isinstance(atom, CopyTraits):
+        raise OperandError(
+            f'{operation}: give the atom an element type: cute_py.atoms.copy["{atom.name}"].atom("float")'
+        )
+    if not isinstance(atom, CopyAtom):
+        raise OperandError(f"{operation}: the first argument is a TiledCopy or a copy atom, not {type(how).__name__}")
+    if str(atom.val_layout_src) != str(atom.val_layout_dst):
+        raise OperandError(
+            f"{operation}: {atom.name} moves values from thread to thread, which one thread's parts do not show; next: "
+            "its val_layout_src and val_layout_dst, or trace() of a kernel, say which go where"
+        )
+    return int(_core.size(atom.val_layout_src, 1))
 
 
 def copy_if(*arguments: Any) -> None:
@@ -126,8 +131,11 @@ def copy_if(*arguments: Any) -> None:
 
     p is a tensor of truth values, or a function of the source's coordinate. A tensor may have more elements than the source: its first
     ones are asked, as in C++. Elements where p is false are neither read nor written, and need not exist: a ragged tile is copied with
-    ``elem_less`` of a coordinate tensor that was cut alike. With an atom or a TiledCopy, as for `copy`, p is asked once for all
-    elements along mode 0, of the coordinate in the other modes.
+    ``elem_less`` of a coordinate tensor that was cut alike.
+
+    With an atom or a TiledCopy, as for `copy`, source and destination are (V, Rest...) and a tensor p is ([V], Rest...): it is asked once
+    for each vector that the atom moves, of the vector's first element. Without the mode V it speaks of all of mode 0, which is one vector
+    then. A function is asked of the coordinate in Rest.
     """
     if len(arguments) not in (3, 4):
         raise OperandError("copy_if: give (p, source, destination) or (atom, p, source, destination)")
@@ -139,12 +147,53 @@ def copy_if(*arguments: Any) -> None:
         for i in _allowed("copy_if", p, source):
             destination[i] = source[i]
         return
-    if source.rank < 2 or source.rank != destination.rank:
-        raise LayoutError(f"copy_if: with an atom, {source.layout} and {destination.layout} are (CPY, ...) both")
-    rest = make_tensor(_core.make_layout(tuple(source.shape)[1:]))
-    for i in _allowed("copy_if", p, rest):
-        at = _core.idx2crd(i, rest.shape)
-        copy(arguments[0], source[(None, *at)], destination[(None, *at)])
+    values = _values_of("copy_if", arguments[0])
+    if source.rank != destination.rank or (source.rank < 2 and not isinstance(p, Tensor)):
+        raise LayoutError(f"copy_if: with an atom, {source.layout} and {destination.layout} are (V, Rest...) both")
+    if not isinstance(p, Tensor):
+        rest = make_tensor(_core.make_layout(tuple(source.shape)[1:]))
+        whole = make_tensor("bool", rest.shape)
+        for i in _allowed("copy_if", p, rest):
+            whole[i] = True
+        p = whole
+    _copy_vectors(values, p, source, destination)
+
+
+def _copy_vectors(values: int, p: Tensor, source: Tensor, destination: Tensor) -> None:
+    """Copy (V, Rest...) where p, which is ([V], Rest...), holds at the first element of a vector of so many values."""
+    if p.rank == source.rank - 1:
+        p = p.with_layout(_core.prepend(p.layout, source.rank))
+    if p.rank != source.rank:
+        raise LayoutError(
+            f"copy_if: with an atom the predicate is ([V], Rest...), and {p.layout} has {p.rank} modes, {source.layout} has "
+            f"{source.rank}\n  next: a predicate of the source's shape, with strides of 0 where it does not vary"
+        )
+    tensors = (p, source, destination)
+    if source.rank == 1:
+        _copy_vector(values, *(x.with_layout(x.layout[0]) for x in tensors))
+        return
+    counts = [math.prod(int(_core.size(x, mode)) for mode in range(1, x.rank)) for x in tensors]
+    if counts[0] < counts[1]:
+        raise LayoutError(
+            f"copy_if: the predicate {p.layout} has {counts[0]} elements beside mode 0, {source.layout} has {counts[1]}; next: a "
+            "predicate of the same shape, with strides of 0 along the modes that it does not depend on"
+        )
+    for i in range(counts[1]):
+        _copy_vector(values, *(x[(None, *_core.idx2crd(i, tuple(x.shape)[1:]))] for x in tensors))
+
+
+def _copy_vector(values: int, p: Tensor, source: Tensor, destination: Tensor) -> None:
+    """Copy what is one vector, if p holds at its first element, or of several vectors each for itself."""
+    if values in (source.size, destination.size):
+        if p[0]:
+            _copy(source, destination)
+    elif all(isinstance(x.shape, tuple) for x in (p, source, destination)):
+        _copy_vectors(values, p, source, destination)
+    else:
+        raise LayoutError(
+            f"copy_if: mode 0, {source.layout}, is no vector of {values} values, and with the predicate {p.layout} no several of them"
+            "\n  next: a predicate whose mode 0 has the source's shape, with strides of 0 within a vector"
+        )
 
 
 def gemm(*arguments: Any) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from cute_py._strided import as_strided
 from cute_py.cli.command_error import CommandError
 from cute_py.machine.devices import PRESETS, Device
 from cute_py.products.arrays import numpy_type
@@ -128,7 +129,10 @@ def read_types(text: str, count: int) -> list[Any]:
     types = []
     for name in names * (1 if len(names) == count else count):
         try:
-            types.append(numpy_type(type_name("dtype", name) or ""))
+            dtype = numpy_type(type_name("dtype", name) or "")
+            if dtype.hasobject or dtype.itemsize == 0:
+                raise TypeError(name)
+            types.append(dtype)
         except TypeError:
             raise CommandError(
                 f"--dtype {name!r} is no type\n  next: float16, bfloat16, float32, float64, int8, ..."
@@ -154,7 +158,7 @@ def array_of(extents: list[int], strides: tuple[int, ...] | None, dtype: Any) ->
     element = memory[first : first + dtype.itemsize].view(dtype)
     try:
         bytes_apart = [stride * dtype.itemsize for stride in strides]
-        return np.lib.stride_tricks.as_strided(element, extents, bytes_apart, writeable=False)
+        return as_strided(element, tuple(extents), tuple(bytes_apart), writeable=False)
     except (ValueError, OverflowError):
         raise CommandError(f"an array of {'x'.join(map(str, extents))} numbers is larger than any memory") from None
 

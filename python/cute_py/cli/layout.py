@@ -69,6 +69,8 @@ def record_of(layout: Any) -> dict[str, Any]:
 
 def table(layout: Any) -> str:
     """Return the indices: mode 0 down, mode 1 across, further modes folded into mode 1."""
+    if layout.size == 0:
+        return "(no elements)"
     rows = int(cl.size(layout, 0)) if layout.rank > 1 else 1
     columns = layout.size // rows
     if layout.size > MOST:

@@ -19,6 +19,7 @@ import numpy as np
 
 from cute_py import _core
 from cute_py._core import ComposedLayout, Layout, ScaledBasis, Swizzle
+from cute_py._strided import as_strided
 from cute_py.drawing.picture import Drawable, Picture
 from cute_py.drawing.subjects import picture_of_layout
 from cute_py.errors import LayoutError, OperandError
@@ -70,19 +71,24 @@ class Memory:
         self.source = source
         self.dtype = array.dtype
         self.writeable = array.flags.writeable
-        # The array and no view of it: the garbage collector sees through what refers back to it, but not through views.
+        # The array and no view of it: the garbage collector sees through what refers back to it, but not through views. Its
+        # shape, strides, type and memory can be set, and are compared before they are used.
         self._array = array
+        self._form = _form_of(array)
         strides = tuple(s // item for s in array.strides)
         self.layout = _layout_of_array(array.shape, strides)
         self.low, self.high = _array_reach(array.shape, strides)
 
     def line(self) -> np.ndarray[Any, Any]:
-        """Return all elements from the lowest to the highest as one axis."""
+        """Return all elements from the lowest to the highest as one axis. Raises OperandError if the array has changed its form."""
+        if _form_of(self._array) != self._form:
+            raise OperandError(
+                "tensor: the shape, the strides, the type or the memory of its array was changed after the tensor was made\n"
+                "  next: make_tensor of the array as it is now"
+            )
         whole = self._array if self._array.ndim else self._array.reshape(1)
         lowest = whole[tuple(slice(None, None, -1 if stride < 0 else 1) for stride in whole.strides)]
-        return np.lib.stride_tricks.as_strided(
-            lowest, (self.high - self.low + 1,), (self.dtype.itemsize,), writeable=self.writeable
-        )
+        return as_strided(lowest, (self.high - self.low + 1,), (self.dtype.itemsize,), self.writeable)
 
     def element(self, index: int) -> np.ndarray[Any, Any]:
         """Return a view of one element. The caller has checked that it is one."""
@@ -91,13 +97,16 @@ class Memory:
     def view(self, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray[Any, Any]:
         """Return a view that starts at an element. The caller has checked that it stays inside."""
         item = self.dtype.itemsize
-        return np.lib.stride_tricks.as_strided(
-            self.line()[offset - self.low :], shape, tuple(s * item for s in strides), writeable=self.writeable
-        )
+        return as_strided(self.line()[offset - self.low :], shape, tuple(s * item for s in strides), self.writeable)
 
     @property
     def address(self) -> int:
         return int(self._array.__array_interface__["data"][0])
+
+    @property
+    def is_number(self) -> bool:
+        """Does the array have no modes?"""
+        return self._array.ndim == 0
 
     def has(self, index: int) -> bool:
         return bool(self.low <= index <= self.high)
@@ -129,8 +138,12 @@ def _copied_memory(
         raise OperandError(
             f"tensor: {shape}:{strides} from element {first} is no layout of {line.size} copied elements"
         )
-    array = np.lib.stride_tricks.as_strided(line[first:], shape, tuple(s * item for s in strides))
+    array = as_strided(line[first:], shape, tuple(s * item for s in strides), True)
     return Memory(array, array, space)
+
+
+def _form_of(array: np.ndarray[Any, Any]) -> tuple[Any, ...]:
+    return array.shape, array.strides, array.dtype, array.ctypes.data
 
 
 class Tensor(Drawable):
@@ -346,6 +359,8 @@ class Tensor(Drawable):
         """
         layout = _core.flatten(self.layout) if flat_modes else self.layout
         shape = tuple(int(s) for s in _core.product_each(layout))
+        if self._memory and self._memory.is_number and layout.size == 1 and layout.rank == 1:
+            shape = ()  # an array of no modes comes back as one; a layout has one mode at least
         if len(shape) > _NUMPY_MODES:
             raise LayoutError(
                 f"tensor.numpy: {len(shape)} modes, NumPy has {_NUMPY_MODES} axes at most; next: group(tensor, begin, end)"
@@ -360,6 +375,8 @@ class Tensor(Drawable):
         if copy:
             return self._gather().reshape(shape, order="F")
         self._check_all()
+        if shape == ():
+            return self._memory.element(self._base)
         if isinstance(layout, ComposedLayout):
             raise LayoutError(f"tensor.numpy: {layout} is swizzled, no view has it; next: numpy(copy=True)")
         strides = []

@@ -116,11 +116,28 @@ def shape_of(function: str, name: str, array: Any) -> tuple[int, ...]:
             "  next: numpy.from_dlpack makes an array of it"
         )
     what = f"the class {array.__name__}" if isinstance(array, type) else f"a {type(array).__name__}"
-    raise OperandError(
-        f"{function}: {name} is {what}, not an array\n"
-        "  next: pass an array of NumPy, CuPy, PyTorch, JAX or any other library with __dlpack__; numpy.asarray makes one of "
-        "a list"
-    )
+    raise OperandError(f"{function}: {name} is {what}, not an array\n  next: {way_to_an_array(name, array)}")
+
+
+def way_to_an_array(name: str, thing: Any) -> str:
+    """Return what to do with an operand that is no array in memory: the next step of an error."""
+    if isinstance(thing, type):
+        return "pass an array of it"
+    for base in type(thing).__mro__:
+        library = base.__module__.partition(".")[0]
+        if library in ("jax", "jaxlib"):  # a tracer; an array would have been taken
+            return f"cute_py.jax has these functions for jit, grad and vmap; {name} is traced, and has no memory"
+        if library == "dask":
+            return f"cute_py.dask has these functions for Dask's arrays; or pass {name}.compute()"
+        if library == "torch":
+            return f"cute_py.torch has these functions for traced tensors; or pass a dense tensor, such as {name}.to_dense()"
+        if library == "scipy" and hasattr(thing, "toarray"):
+            return f"pass {name}.toarray(), which is dense"
+        if library in ("pandas", "polars", "xarray", "pyarrow") and hasattr(thing, "to_numpy"):
+            return f"pass {name}.to_numpy()"
+    if isinstance(thing, (list, tuple, int, float, complex)):
+        return f"numpy.asarray({name}) makes an array of it"
+    return "pass an array of NumPy, CuPy, PyTorch, JAX or any other library with __dlpack__"
 
 
 def type_of(array: Any) -> str:
@@ -152,8 +169,8 @@ def _tuple_text(values: Sequence[Any]) -> str:
 def with_numbers(function: str, operands: Sequence[Any]) -> list[Any]:
     """Return the operands with an array of no modes in the place of every number.
 
-    A number of Python takes the type of the other operands, as in NumPy, or the complex type that goes with it; one of NumPy
-    keeps its own. The array is of the library of the first array among the operands, and beside it.
+    A number of Python takes the type of the other operands, as in NumPy, or the complex or real type that goes with it; one of
+    NumPy keeps its own. The array is of the library of the first array among the operands, and beside it.
     """
     arrays = [x for x in operands if type(x) is np.ndarray or not isinstance(x, NUMBERS)]
     if len(arrays) == len(operands):
@@ -192,8 +209,10 @@ def _type_beside(number: complex, others: set[str]) -> str:
     if others == {"int8"}:
         return "int8" if isinstance(number, int) else "complex128" if isinstance(number, complex) else "float64"
     wide = bool(others & {"float64", "complex128"})
-    if isinstance(number, complex) or others & {"complex64", "complex128"}:
+    if isinstance(number, complex):
         return "complex128" if wide else "complex64"
+    if others & {"complex64", "complex128"}:  # multiplies both parts as they are
+        return "float64" if wide else "float32"
     if len(others) == 1 and others < {"float16", "bfloat16", "float32", "float8_e4m3fn", "float8_e5m2"}:
         return next(iter(others))
     return "float64" if wide or not others & {"float16", "bfloat16", "float32"} else "float32"
@@ -208,5 +227,9 @@ def number_like(like: Any, number: Any, dtype: np.dtype[Any]) -> Any:
         with like.device:
             return cupy.asarray(number, dtype)
     if (jax := _library_of(like, "jax", "Array")) is not None:
+        if isinstance(like, jax.core.Tracer):
+            raise OperandError(
+                f"an operand is a {type(like).__name__}, not an array\n  next: {way_to_an_array('it', like)}"
+            )
         return jax.device_put(np.asarray(number, dtype), next(iter(like.devices())))
     return np.asarray(number, dtype)

@@ -25,6 +25,8 @@ __all__ = ["contract", "gett", "inner", "matmul", "outer", "tensordot", "vecdot"
 
 Labels = tuple[str, str, str]
 
+_MOST_MODES = 64  # of an array, as NumPy has them
+
 
 def _labels_of_contract(subscripts: Any, A: Any, B: Any) -> tuple[str, Labels]:
     if not isinstance(subscripts, str):
@@ -56,7 +58,7 @@ def contract(
         that are not named; they are matched from the last one on, and an extent of 1 is repeated, here and for every other
         index. Without ``->``, the result has the letters that occur once, in alphabetical order.
     A, B
-        Arrays with up to 24 modes, of types and strides as in `gemm`. Strides may be zero and negative. A number stands for an
+        Arrays with up to 64 modes, of types and strides as in `gemm`. Strides may be zero and negative. A number stands for an
         array without modes, as in NumPy: one of Python takes the other operand's type, or the complex type that goes with
         it, one of NumPy has its own.
     C, out
@@ -169,7 +171,7 @@ def subscripts_of_tensordot(axes: Any, A: Any, B: Any) -> str:
     """Return what NumPy's tensordot contracts. Raises OperandError for axes that are none, and extents that differ."""
     shapes = shape_of("tensordot", "A", A), shape_of("tensordot", "B", B)
     of_a, of_b = _axes(axes, (len(shapes[0]), len(shapes[1])))
-    left, right = _letters(shapes)
+    left, right = _letters(shapes, len(of_a))
     for i, j in zip(of_a, of_b, strict=True):
         if shapes[0][i] != shapes[1][j]:
             raise _refusal(
@@ -234,7 +236,7 @@ def _axes(axes: Any, ranks: tuple[int, int]) -> tuple[list[int], list[int]]:
             raise refuse(f"are not a number from 0 to {min(ranks)}")
         return list(range(ranks[0] - count, ranks[0])), list(range(count))
     try:
-        pair = [[operator.index(i) for i in (side if isinstance(side, Sequence) else [side])] for side in axes]
+        pair = [[operator.index(i) for i in (side if _has_items(side) else [side])] for side in axes]
     except TypeError:
         raise refuse("are no integers") from None
     if len(pair) != 2 or len(pair[0]) != len(pair[1]):
@@ -246,6 +248,11 @@ def _axes(axes: Any, ranks: tuple[int, int]) -> tuple[list[int], list[int]]:
         if len(set(side)) != len(side):
             raise refuse("name an axis twice")
     return pair[0], pair[1]
+
+
+def _has_items(side: Any) -> bool:
+    """Are these several axes? An array of no modes is one of them."""
+    return hasattr(side, "__iter__") and getattr(side, "ndim", 1) != 0
 
 
 def _labels_of_inner(_: None, A: Any, B: Any) -> tuple[str, Labels]:
@@ -320,27 +327,53 @@ def vecdot(A: Array, B: Array, *, axis: int = -1, out: Array | None = None, **op
     A, B
         Arrays; other modes than the axis are matched from the last one on, and an extent of 1 is repeated.
     axis
-        Counted from the end of both: -1 is the last.
+        The one that is summed over, with the same extent in both; -1 is the last, 0 the first of an operand.
     out, options
         As of `contract`.
+
+    Raises OperandError for an axis that an operand does not have, and for extents of it that differ, also where one is 1.
 
     >>> import cute_py, numpy as np
     >>> cute_py.vecdot(np.ones((4, 3), np.float32), np.ones(3, np.float32))
     array([3., 3., 3., 3.], dtype=float32)
     """
-    least = min(len(shape_of("vecdot", "A", A)), len(shape_of("vecdot", "B", B)))
+    shapes = shape_of("vecdot", "A", A), shape_of("vecdot", "B", B)
+    least = min(map(len, shapes))
     try:
-        behind = -1 - operator.index(axis)
+        at = operator.index(axis)
     except TypeError:
-        behind = -1
-    if not 0 <= behind < least:
-        raise _refusal(f"vecdot: axis is a number from -{least} to -1, got {axis!r}", A, B, "count from the end")
-    letters = _subscripts.LETTERS[:behind]
+        at = least
+    if not -least <= at < least:
+        rule = "takes vectors, and an operand has no modes" if least == 0 else f"has axis from {-least} to {least - 1}"
+        raise _refusal(f"vecdot {rule}, got {axis!r}", A, B, "pass an axis that both have")
+    extents = [shape[at] for shape in shapes]
+    if extents[0] != extents[1]:
+        raise _refusal(
+            f"vecdot sums over axis {axis}, of extents {extents[0]} in A and {extents[1]} in B",
+            A,
+            B,
+            "check the shapes; only other axes are repeated",
+        )
     options.setdefault("conj_a", True)
-    return contract(f"...z{letters},...z{letters}->...{letters}", A, B, out=out, **options)
+    # The axis is found in each operand from where it is counted from. What is behind it is matched from the last mode on.
+    behind = [-1 - at if at < 0 else len(shape) - 1 - at for shape in shapes]
+    if behind[0] == behind[1]:
+        letters = _subscripts.LETTERS[: behind[0]]
+        return contract(f"...z{letters},...z{letters}->...{letters}", A, B, out=out, **options)
+    letters = _subscripts.LETTERS[: max(map(len, shapes)) - 1]
+    terms = []
+    for shape, count in zip(shapes, behind, strict=True):
+        others = letters[len(letters) - (len(shape) - 1) :]
+        terms.append(others[: len(others) - count] + "z" + others[len(others) - count :])
+    return contract(f"{terms[0]},{terms[1]}->{letters}", A, B, out=out, **options)
 
 
-def _letters(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> tuple[list[str], list[str]]:
-    """Return a letter for each mode of two operands, all different."""
-    letters = _subscripts.LETTERS
-    return list(letters[: len(shapes[0])]), list(letters[len(shapes[0]) : len(shapes[0]) + len(shapes[1])])
+def _letters(shapes: tuple[tuple[int, ...], tuple[int, ...]], shared: int = 0) -> tuple[list[str], list[str]]:
+    """Return a letter for each mode of two operands, all different. So many of the second's will be replaced by the first's."""
+    left, right = map(len, shapes)
+    if left + right - 2 * shared > _MOST_MODES:
+        raise OperandError(
+            f"a result of {left + right - 2 * shared} modes has more than {_MOST_MODES} modes\n  next: merge modes, with reshape"
+        )
+    letters = _subscripts.SYMBOLS + "\x00" * shared
+    return list(letters[:left]), list(letters[left : left + right])

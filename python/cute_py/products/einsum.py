@@ -7,14 +7,17 @@ and of each what the core is told.
 from __future__ import annotations
 
 import operator
+import re
 import reprlib
 import string
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy import einsum as _diagonals_by_numpy  # as it is now: a program may put this module's in its place
 
 from cute_py import _core
 from cute_py.errors import CuteError, OperandError, UnsupportedProblemError
@@ -28,7 +31,7 @@ from cute_py.products.types import type_name
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["Einsum", "EinsumExplanation", "EinsumPlan", "einsum", "indices_as_text", "steps_by_labels"]
+__all__ = ["Einsum", "EinsumExplanation", "EinsumPlan", "PairStep", "einsum", "indices_as_text", "steps_by_labels"]
 
 Path = tuple[tuple[int, ...], ...]
 
@@ -45,7 +48,10 @@ class _Step(NamedTuple):
     second: int | None
     product: Any
     labels: str
-    is_of_halves: bool
+    out_dtype: str | None
+    """Of an intermediate result wider than the core's own choice, if the caller does not say what sums are computed in."""
+    compute: str | None
+    """What sums are computed in, in that case: as wide as the widest of all operands."""
     copy: Any = None
     """The same as a copy, if it only orders the modes of one operand anew."""
     kept: str = ""
@@ -71,17 +77,10 @@ class _Pairs:
             optimize = None
         elif not isinstance(optimize, (str, bool)):
             optimize = _given_path(len(self.arrays), optimize)
-        half, self.steps = _steps(subscripts, shapes, types, optimize)
-
+        self.steps = _steps(subscripts, shapes, types, optimize, type_name("compute", options.get("compute")))
         self._given = options
         self._last = options if "order" in options else {**options, "order": _order_like(self.arrays[0])}
-        if len(self.steps) > 1 or half is not None:
-            compute = type_name("compute", options.get("compute"))
-            in_float32 = compute in (None, "float32", "tfloat32")
-            if half is not None and options.get("out_dtype") is None and in_float32:
-                self._last = {**self._last, "out_dtype": half}
-            self._inner = {name: x for name, x in options.items() if name not in ("epilogue", "out_dtype", "order")}
-            self._widened = {**self._inner, "out_dtype": "float32"} if in_float32 else self._inner
+        self._inner = {name: x for name, x in options.items() if name not in ("epilogue", "out_dtype", "order")}
 
     def only_moves(self, alpha: Any) -> bool:
         """Is the result made of elements of the one operand, as they are?"""
@@ -90,9 +89,10 @@ class _Pairs:
 
     def options_of(self, step: _Step) -> dict[str, Any]:
         """Return the options of a step: those of the caller are the last one's."""
-        if step is self.steps[-1]:
-            return self._last
-        return self._widened if step.is_of_halves else self._inner
+        options = self._last if step is self.steps[-1] else self._inner
+        if step.out_dtype is not None and options.get("out_dtype") is None:
+            options = {**options, "out_dtype": step.out_dtype}
+        return options if step.compute is None else {**options, "compute": step.compute}
 
     def operands_of(self, step: _Step, values: list[Any]) -> tuple[Any, Any]:
         """Return the arrays of a step, and let go of intermediate results, which nobody else uses."""
@@ -106,12 +106,14 @@ class _Pairs:
     def read(self, verb: str, out: Any, alpha: Any) -> list[Any]:
         """Return what the `verb` of each step says, beside arrays in the place of intermediate results."""
         values = list(self.arrays)
+        count = len(values)
         found = []
         for step in self.steps:
             is_last = step is self.steps[-1]
             x, y = self.operands_of(step, values)
             more = {"alpha": alpha, "out": out} if is_last else {}
-            said = getattr(step.product, verb)(x, y, **more, **self.options_of(step))
+            with _named(step, count):
+                said = getattr(step.product, verb)(x, y, **more, **self.options_of(step))
             found.append(said)
             if not is_last:
                 values.append(empty_result(x, said.shape, None, said.dtype))
@@ -152,17 +154,15 @@ class Einsum:
             moved = _moved(values[0], pairs.steps[0], out)
             if moved is not None:
                 return moved
+        count = len(values)
         for step in pairs.steps[:-1]:
             x, y = pairs.operands_of(step, values)
-            values.append(step.product(x, y, **pairs.options_of(step)))
+            with _named(step, count):
+                values.append(step.product(x, y, **pairs.options_of(step)))
         last = pairs.steps[-1]
-        try:
-            x, y = pairs.operands_of(last, values)
+        x, y = pairs.operands_of(last, values)
+        with _named(last, count):
             result = last.product(x, y, alpha=alpha, out=out, **pairs.options_of(last))
-        except CuteError as error:
-            if last.second is not None:
-                raise
-            raise _without_the_one(error) from None
         return as_number(result, out)
 
     def plan(
@@ -254,7 +254,8 @@ class EinsumPlan:
         for step, plan in zip(self._steps, self._plans, strict=True):
             x = values[step.first]
             y = _one_beside(x, step) if step.second is None else values[step.second]
-            values.append(plan(x, y, out=out if step is self._steps[-1] else None, stream=stream))
+            with _named(step, count):
+                values.append(plan(x, y, out=out if step is self._steps[-1] else None, stream=stream))
         return as_number(values[-1], out)
 
     @property
@@ -295,6 +296,7 @@ options
 Without a sum and with no options, one operand gives a view of itself, as in NumPy: ``einsum("ij->ji", A)`` shares A's memory, and
 ``einsum("ii->i", A)`` is its diagonal. With `out` it is a copy, bit by bit. A plan always makes a result of its own.
 
+Every pair is computed in the widest type of all operands, as in NumPy: of float32, float32 and float64 all sums are float64.
 Intermediate results are as wide as what is summed in: float32 for float16 and bfloat16. int8 and float8 take two operands, since
 they are multiplied by their own types alone. A new result without modes is a NumPy scalar where the operands are NumPy's.
 
@@ -319,19 +321,28 @@ def _are_plain(arrays: tuple[Any, ...]) -> bool:
 def _single_product(subscripts: str, *ranks: int) -> tuple[Any, _Step | None]:
     """Return the product of one operand with a one, or of two; and the step if it only moves elements."""
     labels, result = _subscripts.parse("einsum", subscripts, ranks)
-    step = _step_of(f"einsum({subscripts!r})", 0, labels[0], None if len(labels) == 1 else 1, labels[-1], result, False)
+    step = _step_of(f"einsum({subscripts!r})", 0, labels[0], None if len(labels) == 1 else 1, labels[-1], result)
     return step.product, step if step.kept else None
 
 
-def _step_of(name: str, x: int, of_x: str, y: int | None, of_y: str, kept: str, is_of_halves: bool) -> _Step:
+def _step_of(
+    name: str,
+    x: int,
+    of_x: str,
+    y: int | None,
+    of_y: str,
+    kept: str,
+    out_dtype: str | None = None,
+    compute: str | None = None,
+) -> _Step:
     """Return the product of two operands, or of one with a one; their numbers and indices, and those of the result."""
     text = of_x + (f",{of_y}" if y is not None else "") + "->" + kept
-    product = _core.make_product(name, labels=(of_x, "" if y is None else of_y, kept))
+    product = _core.make_product(name, labels=(of_x, "" if y is None else of_y, kept), b_is_one=y is None)
     if y is not None or set(kept) != set(of_x):
-        return _Step(x, y, product, text, is_of_halves)
+        return _Step(x, y, product, text, out_dtype, compute)
     copy = _core.make_product(name, labels=(of_x, "", kept), copies=True) if len(kept) == len(of_x) else None
     modes = tuple(map(of_x.index, of_x)), tuple(map(of_x.index, kept))
-    return _Step(x, y, product, text, is_of_halves, copy, kept, modes)
+    return _Step(x, y, product, text, out_dtype, compute, copy, kept, modes)
 
 
 def _can_copy(x: Any, step: _Step, out: Any) -> bool:
@@ -374,7 +385,7 @@ def _view(x: Any, step: _Step) -> Any:
         if extent != shape[first]:
             return None
     if type(x) is np.ndarray:
-        return np.einsum(x, given, order)
+        return _diagonals_by_numpy(x, given, order)
     if not hasattr(x, "diagonal"):
         return None
     letters = step.labels.partition("->")[0]
@@ -409,6 +420,23 @@ def _one(dtype: Any) -> Any:
     one = np.ones((), dtype)
     one.flags.writeable = False
     return one
+
+
+@contextmanager
+def _named(step: _Step, count: int) -> Iterator[None]:
+    """Have an error of one pair speak of the operands of the whole einsum, of which there are so many, and not of A and B."""
+    try:
+        yield
+    except CuteError as error:
+        if count <= 2:
+            raise (error if step.second is not None else _without_the_one(error)) from None
+        of = error if step.second is not None else _without_the_one(error)
+        names = {
+            name: f"operand {i + 1}" if i < count else f"the result of pair {i - count + 1}"
+            for name, i in (("A", step.first), ("B", step.second))
+            if i is not None
+        }
+        raise type(error)(re.sub(r"\b[AB]\b", lambda found: names.get(found[0], found[0]), str(of))) from None
 
 
 def _without_the_one(error: CuteError) -> CuteError:
@@ -476,40 +504,72 @@ def _given_path(count: int, path: Any) -> Path:
 
 @lru_cache(maxsize=1024)
 def _steps(
-    subscripts: str, shapes: tuple[tuple[int, ...], ...], dtypes: tuple[Any, ...], optimize: Any
-) -> tuple[str | None, tuple[_Step, ...]]:
-    """Return the products of an einsum in their order, and before them float16 or bfloat16 if all operands are of that type.
+    subscripts: str, shapes: tuple[tuple[int, ...], ...], dtypes: tuple[Any, ...], optimize: Any, compute: str | None
+) -> tuple[_Step, ...]:
+    """Return the products of an einsum in their order.
 
     Raises OperandError for operands that do not fit one another.
     """
     labels, result = _subscripts.parse("einsum", subscripts, tuple([len(shape) for shape in shapes]))
-    return _steps_of(f"einsum({subscripts!r})", labels, result, shapes, dtypes, optimize)
+    return _steps_of(f"einsum({subscripts!r})", labels, result, shapes, dtypes, optimize, compute)
+
+
+class PairStep(NamedTuple):
+    """One product of an einsum, for a front end that computes the pairs itself."""
+
+    first: int
+    """The number of an operand, counted on over the results."""
+    second: int | None
+    """The same; None: the first is multiplied by a one."""
+    of_first: str
+    of_second: str
+    kept: str
+    """The indices of both, and of the result."""
+    compute: str | None
+    out_dtype: str | None
+    """What to ask the core for: the caller's `compute`, or what keeps the digits of the result's type."""
 
 
 def steps_by_labels(
-    labels: tuple[str, ...], result: str, shapes: tuple[tuple[int, ...], ...], dtypes: tuple[Any, ...], optimize: Any
-) -> tuple[str | None, tuple[tuple[int, int | None, str, str, str, bool], ...]]:
-    """Return what an einsum with these indices is made of, for those who compute the pairs themselves.
-
-    First float16 or bfloat16, if all operands are of that type. Then of each pair the numbers of its operands, counted on over
-    the results, the indices of these and of the result, and whether it is of float16 or bfloat16 alone.
-    """
+    labels: tuple[str, ...],
+    result: str,
+    shapes: tuple[tuple[int, ...], ...],
+    dtypes: tuple[Any, ...],
+    optimize: Any,
+    compute: str | None = None,
+) -> tuple[PairStep, ...]:
+    """Return the products that an einsum with these indices is made of, with what each is computed in."""
     path = optimize if isinstance(optimize, (str, bool)) else _given_path(len(labels), optimize)
-    return _pairs_by_labels(labels, result, shapes, dtypes, path)
+    return _pairs_by_labels(labels, result, shapes, dtypes, path, compute)
 
 
-@lru_cache(maxsize=1024)
-def _pairs_by_labels(
-    labels: tuple[str, ...], result: str, shapes: tuple[tuple[int, ...], ...], dtypes: tuple[Any, ...], optimize: Any
-) -> tuple[str | None, tuple[tuple[int, int | None, str, str, str, bool], ...]]:
+def _pairs_of(
+    labels: tuple[str, ...],
+    result: str,
+    shapes: tuple[tuple[int, ...], ...],
+    dtypes: tuple[Any, ...],
+    optimize: Any,
+    compute: str | None,
+) -> tuple[PairStep, ...]:
     text = ",".join(labels) + "->" + result
-    half, steps = _steps_of(f"einsum({text!r})", labels, result, shapes, dtypes, optimize)
     pairs = []
-    for step in steps:
+    for step in _steps_of(f"einsum({text!r})", labels, result, shapes, dtypes, optimize, compute):
         of, _, kept = step.labels.partition("->")
         of_first, _, of_second = of.partition(",")
-        pairs.append((step.first, step.second, of_first, of_second, kept, step.is_of_halves))
-    return half, tuple(pairs)
+        pairs.append(
+            PairStep(step.first, step.second, of_first, of_second, kept, step.compute or compute, step.out_dtype)
+        )
+    return tuple(pairs)
+
+
+_known_pairs = lru_cache(maxsize=1024)(_pairs_of)
+
+
+def _pairs_by_labels(*of: Any) -> tuple[PairStep, ...]:
+    try:
+        return _known_pairs(*of)
+    except TypeError:  # extents that are symbols of PyTorch have no hash
+        return _pairs_of(*of)
 
 
 def _steps_of(
@@ -519,7 +579,8 @@ def _steps_of(
     shapes: tuple[tuple[int, ...], ...],
     dtypes: tuple[Any, ...],
     optimize: Any,
-) -> tuple[str | None, tuple[_Step, ...]]:
+    compute: str | None,
+) -> tuple[_Step, ...]:
     types = tuple([type_text(dtype) for dtype in dtypes])
     if len(shapes) <= 2:
         path: Path = (tuple(range(len(shapes))),)
@@ -529,8 +590,7 @@ def _steps_of(
 
     steps = []
     left = list(enumerate(labels))  # operands and results: number, letters
-    halves = {i for i, dtype in enumerate(types) if dtype in _HALVES}
-    made = len(labels)
+    widths = _Widths(types, compute)
     for positions in path:
         chosen = [left[i] for i in positions]
         left = [operand for i, operand in enumerate(left) if i not in positions]
@@ -538,16 +598,46 @@ def _steps_of(
             (x, of_x), *chosen = chosen
             y, of_y = chosen.pop(0) if chosen else (None, "")
             needed = "".join(of for _, of in [*chosen, *left]) + result
-            kept = result if not (left or chosen) else _kept(of_x + of_y, needed)
-            steps.append(_step_of(name, x, of_x, y, of_y, kept, {x, x if y is None else y} <= halves))
+            is_last = not (left or chosen)
+            kept = result if is_last else _kept(of_x + of_y, needed)
+            steps.append(_step_of(name, x, of_x, y, of_y, kept, *widths.of_pair(x, x if y is None else y, is_last)))
+            made = len(labels) + len(steps) - 1
             if chosen:
                 chosen.insert(0, (made, kept))
             else:
                 left.append((made, kept))
-            made += 1
         if len(left) == 1:
             break
-    return types[0] if types[0] in _HALVES and len(set(types)) == 1 else None, tuple(steps)
+    return tuple(steps)
+
+
+class _Widths:
+    """What the pairs of an einsum are computed in, so that its result has the digits of its type.
+
+    Every pair is as wide as the widest of all operands, as in NumPy, and what is between pairs of float16 and bfloat16 is float32.
+    """
+
+    def __init__(self, types: tuple[str, ...], compute: str | None) -> None:
+        self._types = list(types)
+        self._is_wide = compute is None and not set(types).isdisjoint(("float64", "complex128"))
+        self._keeps_halves = compute in (None, "float32", "tfloat32")
+        self._half = types[0] if types[0] in _HALVES and len(set(types)) == 1 else None
+
+    def of_pair(self, x: int, y: int, is_last: bool) -> tuple[str | None, str | None]:
+        """Return the out_dtype and the compute of the product of two of the operands and results so far, and count its result."""
+        pair = {self._types[x], self._types[y]}
+        is_complex = not pair.isdisjoint(("complex64", "complex128"))
+        compute = None
+        if self._is_wide and pair.isdisjoint(("float64", "complex128")):
+            compute = "complex128" if is_complex else "float64"
+        out_dtype = None
+        if self._keeps_halves and not is_last and pair <= _HALVES:
+            out_dtype = "float32"
+        elif self._keeps_halves and is_last and len(self._types) > 2:
+            out_dtype = self._half
+        names = ("complex64", "complex128") if is_complex else ("float32", "float64")
+        self._types.append(names[self._is_wide])
+        return (None, compute) if compute is not None else (out_dtype, None)
 
 
 def _require(name: str, labels: tuple[str, ...], shapes: tuple[tuple[int, ...], ...], types: tuple[str, ...]) -> None:
@@ -597,7 +687,7 @@ def _require(name: str, labels: tuple[str, ...], shapes: tuple[tuple[int, ...], 
             if before == 1:
                 known[letter] = extent, i
             elif extent not in (1, before):
-                index = letter if letter.isprintable() else "of the ellipsis"
+                index = letter if letter.isalpha() else "of the ellipsis"
                 places = f"{before} in operand {at} and {extent} in operand {i}"
                 raise OperandError(
                     text(f"needs one extent for index {index}, got {places}", "check the subscripts and the shapes")

@@ -36,7 +36,7 @@ class Epilogue:
         An array like `bias`. It may be the result's own array.
     saturate
         A number that the type of the result cannot hold becomes its largest or smallest; NaN stays. Otherwise it becomes
-        infinity. Integers always saturate, and round to the nearest, ties to even.
+        infinity, in float8_e4m3fn, which has none, NaN. Integers always saturate, and round to the nearest, ties to even.
 
     Raises OperandError for any other value.
 

@@ -37,7 +37,7 @@ def _indices(
     for number, (letters, shape) in enumerate(zip(labels, shapes, strict=True), 1):
         own: dict[str, Any] = {}
         for letter, extent in zip(letters, shape, strict=True):
-            index = letter if letter.isprintable() else "of the ellipsis"
+            index = letter if letter.isalpha() else "of the ellipsis"
             if letter in own:
                 is_simple = False
                 if own[letter] != extent:

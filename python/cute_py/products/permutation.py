@@ -10,7 +10,7 @@ from cute_py.errors import OperandError
 from cute_py.products.arrays import describe, shape_of
 from cute_py.products.options import Array, CopyOptions
 from cute_py.products.product import product
-from cute_py.products.subscripts import LETTERS
+from cute_py.products.subscripts import SYMBOLS
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -34,7 +34,7 @@ def order_of(function: str, A: Any, axes: Any) -> list[int]:
 
 
 def _labels_of_permute(axes: Any, A: Any, _: None) -> tuple[str, tuple[str, str, str]]:
-    letters = LETTERS[: len(shape_of("permute", "A", A))]
+    letters = SYMBOLS[: len(shape_of("permute", "A", A))]
     order = order_of("permute", A, range(len(letters)) if axes is None else axes)
     return "permute", (letters, "", "".join(letters[axis] for axis in order))
 

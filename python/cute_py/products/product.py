@@ -8,7 +8,7 @@ from typing import Any, ParamSpec, Protocol, cast
 
 from cute_py import _core
 from cute_py._core import Plan
-from cute_py.products.arrays import NUMBERS, as_number, as_result, empty_result, with_numbers
+from cute_py.products.arrays import NUMBERS, as_number, as_result, empty_result, way_to_an_array, with_numbers
 from cute_py.products.explanation import Explanation, explanation_of
 from cute_py.products.options import OPTIONS, Options
 from cute_py.products.types import type_name
@@ -78,4 +78,5 @@ _core.set_hooks(
     is_number=NUMBERS,
     type_name=type_name,
     explanation=explanation_of,
+    way_to_an_array=way_to_an_array,
 )

@@ -8,6 +8,8 @@ from functools import lru_cache
 from cute_py.errors import OperandError
 
 LETTERS = string.ascii_letters
+# For modes that nobody names, of two operands with up to 64 each.
+SYMBOLS = LETTERS + "".join(x for x in map(chr, range(1, 128)) if x not in LETTERS)
 _LETTERS = frozenset(LETTERS)
 
 
@@ -16,7 +18,8 @@ def parse(function: str, subscripts: str, ranks: tuple[int, ...]) -> tuple[tuple
     """Return a letter for each mode of each operand and of the result.
 
     An ellipsis stands for the modes that are not named; its letters are control characters, the last mode "\\x01". Without
-    "->", the result has the ellipsis and then, in alphabetical order, the letters that occur once. Raises OperandError for
+    "->", the result has the ellipsis and then, in alphabetical order, the letters that occur once. An ellipsis that the result
+    leaves out is summed over, as in PyTorch, JAX and opt_einsum. Raises OperandError for
     anything that is no such text, and for one that does not fit the ranks.
     """
 
@@ -62,8 +65,6 @@ def parse(function: str, subscripts: str, ranks: tuple[int, ...]) -> tuple[tuple
             raise refuse(f"have index {letter} in the result and in no operand")
         if (before + after).count(letter) > 1:
             raise refuse(f"have index {letter} twice in the result")
-    if widest and not dots:
-        raise refuse("have '...' in an operand and not in the result")
     return tuple(labels), before + _hidden(widest if dots else 0) + after
 
 

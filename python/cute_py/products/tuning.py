@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import string
 from collections.abc import Callable
@@ -140,6 +141,7 @@ def tune(product: Product[P], /, *arguments: P.args, **options: P.kwargs) -> Tun
     return tuning
 
 
+_MOST_PARTS = 1 << 31
 _PACKED = ("", "A", "B", "AB", "C", "AC", "BC", "ABC")
 
 _FOUND: dict[tuple[str, str], tuple[Candidate, float]] = {}
@@ -177,26 +179,13 @@ def load_tuning(path: str | os.PathLike[str]) -> int:
     import json
     from pathlib import Path
 
-    text = Path(path).read_text(encoding="utf-8")
+    content = Path(path).read_bytes()
     try:
-        data = json.loads(text)
+        data = json.loads(content.decode("utf-8"))
         if data["cute_py_tuning"] != _VERSION:
             raise OperandError(f"load_tuning: {path} is of version {data['cute_py_tuning']}, and this reads {_VERSION}")
-        entries = [
-            (
-                str(x["device"]),
-                str(x["product"]),
-                str(x["kernel"]),
-                bool(x["transposed"]),
-                int(x["parts"]),
-                str(x.get("packed", "")),
-                float(x["us"]),
-            )
-            for x in data["products"]
-        ]
-        if wrong := [packed for *_, packed, _ in entries if packed not in _PACKED]:
-            raise ValueError(f"nothing is packed as {wrong[0]!r}")
-    except (ValueError, KeyError, TypeError) as error:
+        entries = [_entry_of(x) for x in data["products"]]
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise OperandError(
             f"load_tuning: {path} is no file of save_tuning ({error!r})\n  next: delete it, and tune again"
         ) from None
@@ -204,6 +193,23 @@ def load_tuning(path: str | os.PathLike[str]) -> int:
         _core.put_tuned(device, product, (kernel, transposed, parts, packed))
         _FOUND[device, product] = Candidate(kernel, transposed, parts, 0, us, "measured", packed), us
     return len(entries)
+
+
+def _entry_of(given: dict[str, Any]) -> tuple[str, str, str, bool, int, str, float]:
+    """Return an entry of a tuning file, or raise ValueError, KeyError or TypeError: all are read before one is in force."""
+    texts = {name: given[name] for name in ("device", "product", "kernel")} | {"packed": given.get("packed", "")}
+    for name, text in texts.items():
+        if not isinstance(text, str):
+            raise TypeError(f"{name} is no text")
+        text.encode("utf-8")  # lone surrogates have no text
+    transposed, parts, us = given["transposed"], given["parts"], float(given["us"])
+    if texts["packed"] not in _PACKED:
+        raise ValueError(f"nothing is packed as {texts['packed']!r}")
+    if type(transposed) is not bool or type(parts) is not int or not 1 <= parts <= _MOST_PARTS:
+        raise ValueError(f"no K is in {parts!r} parts, transposed {transposed!r}")
+    if not math.isfinite(us):
+        raise ValueError(f"nothing takes {us} us")
+    return texts["device"], texts["product"], texts["kernel"], transposed, parts, texts["packed"], us
 
 
 def forget_tuning() -> None:
