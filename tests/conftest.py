@@ -12,9 +12,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--all-cases", action="store_true", help="judge all random cases against the headers, not three of ten"
     )
+    parser.addoption(
+        "--alone", action="store_true", help="run the tests that measure time, for a machine that does nothing else"
+    )
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--alone"):
+        not_alone = pytest.mark.skip(reason="measures time; run it with --alone")
+        for item in items:
+            if item.get_closest_marker("alone"):
+                item.add_marker(not_alone)
     if cute_py.cuda_available():
         return
     skip = pytest.mark.skip(reason="there is no NVIDIA GPU")

@@ -261,7 +261,7 @@ def test_copy_if_through_an_atom() -> None:
         destination = make_tensor(np.zeros(16, np.float32), "(2,2,4):(1,2,4)")
         copy_if(atom, p, source, destination)
         np.testing.assert_array_equal(destination.numpy(), expected)
-    with pytest.raises(LayoutError, match=r"with an atom, .* are \(CPY, ...\) both"):
+    with pytest.raises(LayoutError, match=r"with an atom, .* are \(V, Rest...\) both"):
         copy_if(atom, p, source[:, 0, 0], destination[:, 0, 0])
     with pytest.raises(OperandError, match=r"give .p, source, destination."):
         copy_if(source, destination)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -77,3 +78,18 @@ def test_the_gpu_of_this_machine_is_visible(gpu_kernels: ModuleType) -> None:
     import cute_py
 
     assert gpu_kernels.visible_capabilities() == [device.compute_capability for device in cute_py.devices()]
+
+
+MOST_BYTES_OF_A_FRAME = 16 << 10
+
+
+def test_no_function_of_the_cpu_engine_needs_much_of_a_threads_stack() -> None:
+    """By what the compiler said of the last build in this checkout; Clang and sanitizers say nothing."""
+    said = sorted(ROOT.glob("build/cp*/csrc/cpu/**/*.su"))
+    if not said and "CI" not in os.environ:
+        pytest.skip("there is no build by GCC in this checkout")
+    frames = [line.rsplit("\t", 2) for file in said for line in file.read_text().splitlines()]
+    assert len(frames) > 1000
+    over = {function: int(size) for function, size, _ in frames if int(size) > MOST_BYTES_OF_A_FRAME}
+    assert over == {}
+    assert not [function for function, _, how in frames if how == "dynamic"], "a frame without a bound"

@@ -24,7 +24,7 @@ from problems import draw
 INVENTED = Device("invented", copies_arrays=True)
 SOURCES = [
     "tests/cpp/programs.cpp",
-    *(f"csrc/dispatch/{name}.cpp" for name in ("choose", "fold", "pack", "program", "refusals")),
+    *(f"csrc/dispatch/{name}.cpp" for name in ("choose", "fold", "pack", "program", "real_parts", "refusals")),
     "csrc/problem/box_rules.cpp",
     *(f"csrc/kernels/{name}/rules.cpp" for name in ("sgemm_1", "sgemm_sm80", "gemm_skinny", "gemm_small", "permute")),
 ]

@@ -22,7 +22,7 @@ def test_every_number_is_read_as_it_is(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_results_are_rounded_and_saturate(name: str, rng: np.random.Generator) -> None:
+def test_results_are_rounded_and_saturate_if_asked(name: str, rng: np.random.Generator) -> None:
     dtype = numpy_type(name)
     A = (rng.standard_normal((300, 1)) * 10.0 ** rng.integers(-6, 5, (300, 1))).astype(dtype)
     A[:4, 0] = [0, LARGEST[name], -LARGEST[name], np.nan]
@@ -30,9 +30,12 @@ def test_results_are_rounded_and_saturate(name: str, rng: np.random.Generator) -
     exact = A.astype(np.float32) * B.astype(np.float32).T
     with np.errstate(invalid="ignore"):
         wanted = np.clip(exact, -LARGEST[name], LARGEST[name]).astype(dtype)
+        beyond = exact.astype(dtype)  # infinity, or NaN where there is none
     for device in ("cpu", "emulator"):
-        C = cute_py.gemm(A, B, out_dtype=name, device=device)
-        np.testing.assert_array_equal(C.astype(np.float32), wanted.astype(np.float32))
+        for saturate, expected in ((True, wanted), (False, beyond)):
+            epilogue = cute_py.Epilogue(saturate=saturate)
+            C = cute_py.gemm(A, B, out_dtype=name, device=device, epilogue=epilogue)
+            np.testing.assert_array_equal(C.astype(np.float32), expected.astype(np.float32))
 
 
 def test_a_new_result_is_bfloat16_and_the_fast_way_is_the_same_on_a_host(rng: np.random.Generator) -> None:

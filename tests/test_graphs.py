@@ -170,6 +170,7 @@ assert (C == 40_000).all()
     subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
 
 
+@pytest.mark.alone
 def test_other_threads_run_while_host_arrays_are_on_a_gpu() -> None:
     A = np.ones((6000, 6000), np.float32)
     cute_py.gemm(A, A, device="cuda")

@@ -32,6 +32,7 @@ print(json.dumps(sorted({name.partition('.')[0] for name in set(sys.modules) - b
     assert third_party <= {"cute_py", "numpy"}
 
 
+@pytest.mark.alone
 def test_import_takes_under_100_ms_beyond_numpy() -> None:
     """Or, where that is more on a slow machine, as long as NumPy's own. The least of nine: what else runs only adds."""
     code = """
@@ -131,6 +132,6 @@ while call.is_alive():
     ticks += 1
 seconds = time.perf_counter() - start
 print(ticks, seconds)
-assert ticks > 20 and ticks > 100 * seconds  # a call that held the lock would let through one or two
+assert ticks > 5 + 10 * seconds  # a call that held the lock would let through one or two
 """
     python(code)

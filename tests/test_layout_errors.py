@@ -8,7 +8,6 @@ import random
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +18,7 @@ import pytest
 import cute_py.layout as cl
 from cute_py import LayoutError, OperandError, atoms
 from cute_py.layout import ComposedLayout, E, Int, Layout, ScaledBasis, Swizzle
+from pace import takes_under
 
 PLAIN = Layout((4, 8))
 SWIZZLED = cl.composition(Swizzle(1, 1, 2), Layout((4, 8)))
@@ -496,21 +496,18 @@ TOO_MUCH: dict[str, Callable[[], Any]] = {
 
 @pytest.mark.parametrize("how", TOO_MUCH)
 def test_more_than_a_million_integers_are_refused_quickly(how: str) -> None:
-    start = time.process_time()
-    with pytest.raises(LayoutError, match="more than 1048576 integers in one tuple; next: coalesce"):
+    with takes_under(4), pytest.raises(LayoutError, match="more than 1048576 integers in one tuple; next: coalesce"):
         TOO_MUCH[how]()
-    assert time.process_time() - start < 4
 
 
 @pytest.mark.parametrize("count", [100_000])
 def test_orders_of_many_modes_take_no_quadratic_time(count: int) -> None:
     order = list(range(count))
     random.Random(1).shuffle(order)
-    start = time.process_time()
-    ordered = cl.make_ordered_layout((1,) * (count - 40) + (2,) * 40, tuple(order))
-    like = cl.make_layout_like(Layout((1,) * (count - 40) + (2,) * 40, tuple(o + 1 for o in order)))
-    fragment = cl.make_fragment_like(Layout((2,) * 40 + (1,) * (count - 40), tuple(o + 1 for o in order)))
-    assert time.process_time() - start < 5  # half a minute and more if each mode looks at each
+    with takes_under(5):  # half a minute and more if each mode looks at each
+        ordered = cl.make_ordered_layout((1,) * (count - 40) + (2,) * 40, tuple(order))
+        like = cl.make_layout_like(Layout((1,) * (count - 40) + (2,) * 40, tuple(o + 1 for o in order)))
+        fragment = cl.make_fragment_like(Layout((2,) * 40 + (1,) * (count - 40), tuple(o + 1 for o in order)))
     ranks = sorted(range(40), key=lambda i: order[count - 40 + i])
     assert [int(d) for d in ordered.stride[count - 40 :]] == [2 ** ranks.index(i) for i in range(40)]
     assert like.stride[count - 40 :] == ordered.stride[count - 40 :]

@@ -96,16 +96,24 @@ def test_vecdot(dtype: Any) -> None:
         ((5, 1, 4), (3, 4), -1),
         ((4, 3), (4, 3), -2),
         ((2, 4, 3), (4, 1), -2),
+        ((4, 3), (4, 3), 0),
+        ((4, 3), (4, 3), 1),
+        ((4, 2, 3), (4, 2, 3), 0),
+        ((4, 2, 3), (4, 3), 0),
+        ((3, 4), (5, 4, 3), 1),
     ]:
         A, B = random(*left), random(*right)
-        np.testing.assert_allclose(cute_py.vecdot(A, B, axis=axis), np.vecdot(A, B, axis=axis), rtol=1e-5)
+        np.testing.assert_allclose(cute_py.vecdot(A, B, axis=axis), np.vecdot(A, B, axis=axis), rtol=1e-5, atol=1e-6)
     out = np.empty(3, dtype)
     A = random(3, 4)
     assert cute_py.vecdot(A, A, out=out) is out
     np.testing.assert_allclose(out, np.vecdot(A, A), rtol=1e-5)
-    for axis in (0, -3, "a"):
-        with pytest.raises(OperandError, match="axis is a number from -2 to -1"):
+    for axis in (2, -3, "a"):
+        with pytest.raises(OperandError, match=r"vecdot has axis from -2 to 1, got .*\n(.*\n)+  next: pass an axis"):
             cute_py.vecdot(A, A, axis=axis)
+    for of_a, of_b in [((2, 1), (2, 3)), ((1,), (3,)), ((3,), (1,)), ((4, 2, 1), (2, 5)), ((1,), (0,))]:
+        with pytest.raises(OperandError, match=r"vecdot sums over axis -1, of extents \d in A and \d in B"):
+            cute_py.vecdot(random(*of_a), random(*of_b))
 
 
 # ---- cotengra and quimb, which find orders for large networks

@@ -8,7 +8,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from collections.abc import Callable
@@ -47,6 +46,7 @@ from cute_py.drawing.subjects import (
 )
 from cute_py.layout.tensor import local_tile, make_identity_tensor, make_tensor
 from golden import make
+from pace import takes_under
 
 SVG = "{http://www.w3.org/2000/svg}"
 NASTY = "<b>&amp;\"'</b> ]]> \x01 \u2192 _ % $ # { } ~ ^ \\ \\end{document} @ ``"
@@ -365,11 +365,9 @@ def test_large_layouts(text: str, note: str) -> None:
     ids=lambda layout: f"{layout.rank}",
 )
 def test_layouts_of_very_many_modes_are_refused_quickly(layout: Layout) -> None:
-    start = time.process_time()
     for draw in (layout.to_svg, layout.to_html, layout.to_latex, make_tensor(layout).to_svg):
-        with pytest.raises(LayoutError, match=r"picture: \d+ modes; 256 at most can be drawn; next: "):
+        with takes_under(2), pytest.raises(LayoutError, match=r"picture: \d+ modes; 256 at most can be drawn; next: "):
             draw()
-    assert time.process_time() - start < 2
 
 
 def test_large_tiles() -> None:

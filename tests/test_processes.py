@@ -9,6 +9,7 @@ import sys
 import textwrap
 import time
 import weakref
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -53,16 +54,19 @@ LONG = {
 @pytest.mark.parametrize("case", LONG)
 def test_ctrl_c_ends_a_computation(case: str) -> None:
     ended = run_program(f"""
-        import os, signal, threading, time, numpy as np, cute_py
+        import os, signal, sys, threading, time, numpy as np, cute_py
+        sys.path.insert(0, {str(Path(__file__).parent)!r})
+        from pace import slowness
         signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in a shell's background ignores it
         A = np.ones((6000, 6000), np.float32)
         narrow = np.ones((1, 4_000_000), np.float32)
         ones = np.broadcast_to(np.float32(1), (2**38,))
         plan = cute_py.gemm.plan(A, A)
         cute_py.set_num_threads(2)
-        sent = []
+        sent, slow = [], []
         def send():
             time.sleep(0.5)
+            slow.append(slowness())
             sent.append(time.monotonic())
             os.kill(os.getpid(), signal.SIGINT)
         threading.Thread(target=send, daemon=True).start()
@@ -70,13 +74,13 @@ def test_ctrl_c_ends_a_computation(case: str) -> None:
             {LONG[case]}
             print("finished")
         except KeyboardInterrupt:
-            print(time.monotonic() - sent[0])
+            print(time.monotonic() - sent[0], max(slow[0], slowness()))
         print(cute_py.gemm(A[:2, :3], A[:4, :3])[0, 0])
     """)
     assert ended.returncode == 0, ended.stderr
-    seconds, after = ended.stdout.split()
-    assert float(seconds) < float(os.environ.get("CUTE_PY_TEST_SECONDS_TO_INTERRUPT", "0.2"))
+    seconds, slow, after = ended.stdout.split()
     assert after == "3.0"  # all is well afterwards
+    assert float(seconds) < float(os.environ.get("CUTE_PY_TEST_SECONDS_TO_INTERRUPT", "0.2")) * float(slow)
 
 
 def test_a_handler_that_does_not_raise_lets_a_computation_go_on() -> None:
@@ -114,7 +118,7 @@ def test_other_threads_run_while_one_computes() -> None:
         cute_py.gemm(A, A)
     done.set()
     thread.join()
-    assert len(ticks) > 20
+    assert len(ticks) > 5  # none, if calls did not let others run
 
 
 def test_a_plan_that_its_bias_refers_to_is_collected() -> None:

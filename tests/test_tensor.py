@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import itertools
 import pickle
-import time
 import weakref
 from collections.abc import Callable
 from copy import copy as shallow_copy
@@ -32,6 +31,7 @@ from cute_py.layout.tensor import (
     make_tensor_like,
     recast,
 )
+from pace import takes_under
 from problems import parameter_name
 
 ARRAYS: dict[str, Callable[[], np.ndarray[Any, Any]]] = {
@@ -784,14 +784,13 @@ def test_whole_tensors_are_copied_and_assigned_quickly(name: str) -> None:
     array = np.arange(float(n * n))
     tensor = make_tensor(array, layout)
     target = np.zeros(n * n)
-    start = time.process_time()
-    copied = tensor.numpy(copy=True)
-    copy(tensor, make_tensor(target))
-    into = make_tensor(np.zeros(n * n), layout)
-    copy(make_tensor(target), into)
-    back = into.numpy(copy=True)
-    into[(None,) * into.rank] = 3.0
-    assert time.process_time() - start < 3  # one by one, half a minute
+    with takes_under(3):  # one by one, half a minute
+        copied = tensor.numpy(copy=True)
+        copy(tensor, make_tensor(target))
+        into = make_tensor(np.zeros(n * n), layout)
+        copy(make_tensor(target), into)
+        back = into.numpy(copy=True)
+        into[(None,) * into.rank] = 3.0
     assert (target == copied.ravel(order="F")).all()
     assert (back == copied).all()
     assert into.numpy(copy=True).min() == 3.0
@@ -814,7 +813,6 @@ def test_more_than_can_be_copied_is_refused_at_once() -> None:
     swizzled = make_tensor(np.zeros(4)).with_layout(
         cl.make_composed_layout(Layout(4), 0, Layout((2**20, 2**20), (0, 0)))
     )
-    start = time.process_time()
     for refused in (
         lambda: huge.numpy(copy=True),
         lambda: huge.__setitem__((None, None), 1.0),
@@ -823,9 +821,11 @@ def test_more_than_can_be_copied_is_refused_at_once() -> None:
         lambda: make_tensor(Layout((2**20, 2**20))).numpy(),
         lambda: make_identity_tensor((2**20, 2**20)).numpy(),
     ):
-        with pytest.raises(LayoutError, match=r"has 1099511627776 elements, more than the \d+ .*; next: "):
+        with (
+            takes_under(0.2),
+            pytest.raises(LayoutError, match=r"has 1099511627776 elements, more than the \d+ .*; next: "),
+        ):
             refused()
-    assert time.process_time() - start < 1
     assert huge.numpy().shape == (2**20, 2**20)
 
 
