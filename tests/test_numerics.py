@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 import ml_dtypes
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 import cute_py
-from cute_py.testing import runs_here, strided_array
+from cute_py.testing import numpy_type, runs_here, strided_array
 
 TYPES = ["float32", "float64", "complex64", "complex128"]
 HOST_TARGETS = ["cpu", "emulator"]
@@ -238,3 +239,105 @@ def test_a_refusal_with_exchanged_roles_says_so() -> None:
     B = np.ones((80, 60), np.float32)
     with pytest.raises(cute_py.UnsupportedProblemError, match=r"roles exchanged: .* below A is B, M is N"):
         cute_py.gemm(A, B, kernel="sgemm_sm80_nt_f32", device="emulator")
+
+
+# ---- Activations where their formulas cancel, overflow or divide infinity by itself
+
+ENDS = [
+    -np.inf, -3e38, -1e30, -1e4, -200.0, -100.0, -86.0, -40.0, -12.0, -6.0, -5.5, -4.0, -2.5, -1.0, -1e-3, 0.0, 1e-3, 1.0, 6.0, 40.0, 200.0, 1e30,
+    3e38, np.inf, np.nan,
+]  # fmt: skip
+
+
+def sigmoid(x: np.ndarray) -> np.ndarray:
+    power = np.exp(-np.abs(x))
+    return np.where(x < 0, power, 1) / (1 + power)
+
+
+def activated(name: str, x: np.ndarray) -> np.ndarray:
+    """In float64, by formulas that keep the digits of what is far below zero; 0 at minus infinity, as in the limit."""
+    factor = np.where(x == -np.inf, 0, x)
+    with np.errstate(over="ignore", under="ignore"):
+        if name == "gelu":
+            return np.array([0.5 * f * math.erfc(-v / math.sqrt(2)) for f, v in zip(factor, x, strict=True)])
+        if name == "gelu_tanh":
+            inner = math.sqrt(8 / math.pi) * (x + 0.044715 * x**3)
+            return factor * sigmoid(inner)
+        return sigmoid(x) * (factor if name == "silu" else 1)
+
+
+PLACES: dict[str, tuple[str, dict[str, str]]] = {
+    **{name: ("float32", {"kernel": name}) for name in ("cpu_baseline_f32", "cpu_avx2_f32", "cpu_avx512_f32", "cpu_small", "cpu_loops")},
+    **{f"{name} of doubles": ("float64", {"kernel": name}) for name in ("cpu", "cpu_small", "cpu_loops", "reference")},
+    "reference": ("float32", {"kernel": "reference"}),
+    **{f"emulated {name}": ("float32", {"kernel": name, "device": "emulator"}) for name in ("sgemm_1", "sgemm_sm80", "gemm_skinny")},
+    "emulated gemm_sm90": ("bfloat16", {"kernel": "gemm_sm90", "device": "emulator"}),
+    "emulated gemm_sm80": ("float16", {"kernel": "gemm_sm80", "device": "emulator"}),
+    "bfloat16": ("bfloat16", {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("activation", ["gelu", "gelu_tanh", "silu", "sigmoid"])
+@pytest.mark.parametrize("place", PLACES)
+def test_activations_at_the_ends_of_the_range(place: str, activation: str) -> None:
+    name, where = PLACES[place]
+    dtype = numpy_type(name)
+    kernel = cute_py.kernels().get(where.get("kernel", ""))
+    if kernel is not None and not runs_here(kernel, "cpu"):
+        pytest.skip("this processor lacks its instructions")
+    with np.errstate(over="ignore"):
+        x = np.array(ENDS).astype(dtype)
+    # The numbers come through a bias, since infinity times the zeros of a tile's end has no value.
+    A, B = np.zeros((len(x), 8), dtype), np.zeros((8, 8), dtype)
+    epilogue = cute_py.Epilogue(bias=x[:, None], activation=activation)
+    found = cute_py.gemm(A, B, epilogue=epilogue, **where)[:, 0].astype(float)
+    expected = activated(activation, x.astype(float))
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(expected))
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_equal(np.isposinf(found), np.isposinf(expected.astype(dtype)))
+    finite = np.isfinite(expected) & np.isfinite(found)
+    tolerance = {"bfloat16": 1e-2, "float16": 1e-3}.get(name, 1e-4)
+    found, expected = found[finite], expected[finite]
+    assert (
+        np.abs(found - expected) <= np.maximum(tolerance * np.abs(expected), 1e-7 if name == "float16" else 1e-35)
+    ).all()
+    assert x[0] == -np.inf
+    assert found[0] == 0
+
+
+@pytest.mark.parametrize("target", ["cpu", "emulator"])
+def test_a_zero_keeps_its_sign_whatever_is_beside_it(target: str) -> None:
+    rng = np.random.default_rng(0)
+    A, B = ((rng.integers(-2, 3, n) + 1j * rng.integers(-2, 3, n)).astype(np.complex128) for n in (384, 12))
+    options: dict[str, Any] = {"batch_invariant": True, "conj_b": True, "device": target}
+    whole = cute_py.contract("i,y->iy", A, B, **options)
+    for y in range(12):
+        alone = cute_py.contract("i,y->iy", A, B[y : y + 1], **options)
+        assert alone.tobytes() == np.ascontiguousarray(whole[:, y : y + 1]).tobytes()
+
+
+@pytest.mark.parametrize("target", ["cpu", "emulator"])
+def test_an_own_index_is_summed_first_however_often_it_is_used(target: str) -> None:
+    X = np.array([[1, -2, 3.0]], np.float32)
+    for infinity, subscripts in (
+        (np.array(np.inf, np.float32), ",am->a"),
+        (np.array([np.inf, 1], np.float32), "n,am->an"),
+    ):
+        for batch_invariant in (False, True):
+            found = cute_py.contract(subscripts, infinity, X, batch_invariant=batch_invariant, device=target)
+            assert np.isposinf(found.ravel()[0])
+
+
+@pytest.mark.parametrize("target", ["cpu", "emulator"])
+def test_infinite_complex_products_are_numpys(target: str) -> None:
+    for dtype in (np.complex64, np.complex128):
+        A = np.array([[complex(np.inf, 1), 2], [3, complex(0, -np.inf)]], dtype)
+        B = np.array([[1 + 1j, 0.5], [1j, 2]], dtype)
+        with np.errstate(invalid="ignore"):
+            expected = np.array([[sum(A[i, k] * B[j, k] for k in range(2)) for j in range(2)] for i in range(2)])
+        np.testing.assert_array_equal(cute_py.gemm(A, B, device=target), expected)
+        real = np.array([[1, 0.5], [2, 3]], dtype(0).real.dtype)
+        found = cute_py.gemm(A, real, device=target)
+        assert np.isposinf(found.real[0]).all()
+        assert np.isfinite(found.imag[0]).all()
+        assert np.isneginf(found.imag[1]).all()

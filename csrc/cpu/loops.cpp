@@ -84,10 +84,11 @@ class Loops {
   static_assert(kMostOfLine >= kLine);
 
  public:
-  Loops(LineKernel<Scalar> const& kernel, LineKernel<Scalar> const& narrow, Geometry const& g, LoopPlan const& plan,
-        Arguments const& x, Execution const& execution)
+  Loops(LineKernel<Scalar> const& kernel, LineKernel<Scalar> const& narrow, LineKernel<double> const& pairs,
+        Geometry const& g, LoopPlan const& plan, Arguments const& x, Execution const& execution)
       : kernel_(kernel),
         narrow_(narrow),
+        pairs_(pairs),
         g_(g),
         plan_(plan),
         far_(plan.elements * std::max<std::int64_t>(plan.k, 1) * std::int64_t{sizeof(Scalar)} > kBytesFar),
@@ -486,6 +487,12 @@ class Loops {
         return {buffer, true, width};
       }
     }
+    if constexpr (std::is_same_v<Scalar, float>) {
+      if (x.is_own_type && step == 2 && are_in_pairs(rows, lanes)) {
+        transpose_pairs(x, rows, lanes, width, offset, steps, buffer);
+        return {buffer, true, width};
+      }
+    }
     Scalar row[kParts * kStepsOfRows];
     for (std::int64_t lane = 0; lane < width; ++lane) {
       if (lane < lanes) load(x, {rows[lane] + offset, step}, steps, row);
@@ -494,6 +501,26 @@ class Loops {
       }
     }
     return {buffer, true, width};
+  }
+
+  // Is each second row one element behind the first, as the parts of a complex number are?
+  static bool are_in_pairs(std::int64_t const* rows, std::int64_t lanes) {
+    for (std::int64_t lane = 0; lane < lanes; lane += 2) {
+      if (lane + 1 == lanes || rows[lane + 1] != rows[lane] + 1) return false;
+    }
+    return true;
+  }
+
+  // Such rows, whose steps are two elements apart, are transposed as doubles.
+  void transpose_pairs(Factor const& x, std::int64_t const* rows, std::int64_t lanes, std::int64_t width,
+                       std::int64_t offset, std::int64_t steps, Scalar* buffer) const {
+    double const* starts[kRowsAtOnce / 2];
+    for (std::int64_t pair = 0; pair < width / 2; ++pair) {
+      starts[pair] = reinterpret_cast<double const*>(x.at(rows[std::min(2 * pair, lanes - 2)] + offset));
+    }
+    for (std::int64_t pair = 0; pair < width / 2; pair += pairs_.lanes) {
+      pairs_.transpose(starts + pair, steps, reinterpret_cast<double*>(buffer) + pair, width / 2);
+    }
   }
 
   // Runs of elements that lie equally far apart in all arrays.
@@ -514,6 +541,7 @@ class Loops {
 
   LineKernel<Scalar> const& kernel_;
   LineKernel<Scalar> const& narrow_;  // with half the lanes, where there is such
+  LineKernel<double> const& pairs_;   // moves pairs of floats
   Geometry const& g_;
   LoopPlan const& plan_;
   bool const far_;           // does what is read come from memory?
@@ -531,8 +559,9 @@ class LoopLaunch final : public Launch {
   using Scalar = typename Arithmetic<compute>::Scalar;
 
  public:
-  LoopLaunch(LineKernel<Scalar> const& kernel, LineKernel<Scalar> const& narrow, Geometry const& geometry)
-      : kernel_(kernel), narrow_(narrow), geometry_(geometry), plan_(make_plan(geometry)) {}
+  LoopLaunch(LineKernel<Scalar> const& kernel, LineKernel<Scalar> const& narrow, LineKernel<double> const& pairs,
+             Geometry const& geometry)
+      : kernel_(kernel), narrow_(narrow), pairs_(pairs), geometry_(geometry), plan_(make_plan(geometry)) {}
 
   int run(Arguments const& arguments, Execution const& execution) const override {
     if (geometry_.is_empty()) return 0;
@@ -542,18 +571,19 @@ class LoopLaunch final : public Launch {
         return 0;
       }
     }
-    Loops<compute>(kernel_, narrow_, geometry_, plan_, arguments, execution).run();
+    Loops<compute>(kernel_, narrow_, pairs_, geometry_, plan_, arguments, execution).run();
     return 0;
   }
 
   std::int64_t scratch_bytes(int host_threads) const override {
     if (geometry_.is_empty() || plan_.in_rectangles) return 0;
-    return Loops<compute>(kernel_, narrow_, geometry_, plan_, {}, {}).scratch_bytes(host_threads);
+    return Loops<compute>(kernel_, narrow_, pairs_, geometry_, plan_, {}, {}).scratch_bytes(host_threads);
   }
 
  private:
   LineKernel<Scalar> const kernel_;
   LineKernel<Scalar> const narrow_;
+  LineKernel<double> const pairs_;
   Geometry const geometry_;
   LoopPlan const plan_;
 };
@@ -562,7 +592,8 @@ template <Compute compute, Isa isa>
 std::unique_ptr<Launch> prepare(char const*, Geometry const& geometry, Cut const&) {
   using Scalar = typename Arithmetic<compute>::Scalar;
   constexpr Isa narrow = isa > Isa::avx2 ? Isa::avx2 : isa;
-  return std::make_unique<LoopLaunch<compute>>(line_kernel<Scalar, isa>(), line_kernel<Scalar, narrow>(), geometry);
+  return std::make_unique<LoopLaunch<compute>>(line_kernel<Scalar, isa>(), line_kernel<Scalar, narrow>(),
+                                               line_kernel<double, isa>(), geometry);
 }
 
 template <Isa isa, Compute compute>

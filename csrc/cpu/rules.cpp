@@ -304,7 +304,10 @@ Estimate loops(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo 
       bool const is_shared = in_blocks ? along_k == 0
                                        : std::all_of(plan.free.begin(), plan.free.end(),
                                                      [&](Mode const& mode) { return mode.stride[role] == 0; });
-      step += is_shared ? 0 : along_k == 1 ? row_step : lanes * kApartUs;
+      // Both parts of complex numbers, two to a step, are moved as doubles.
+      bool const in_pairs = along_k == 2 && g.type[role] == DType::f32 && plan.free.rank() > 0 &&
+                            plan.free[0].extent == 2 && plan.free[0].stride[role] == 1;
+      step += is_shared ? 0 : along_k == 1 || in_pairs ? row_step : lanes * kApartUs;
     }
     us = chains * (steps * std::max(step, row_step) * slow + kRowsUs * std::ceil(steps / run));
   }

@@ -148,7 +148,7 @@ class SmallProducts {
       auto const bytes = bytes_of(of);
       if (bytes == 0) return;
       Workspace& from = memory.emplace(bytes);
-      if (of.packs_) a = from.take<T>(of.packed_elements());
+      if (of.packs_ && of.packed_elements() > kPackedHere) a = from.take<T>(of.packed_elements());
       if (!of.b_.is_own_type) b = from.take<T>(kBlockOfK * kMostColumns);
       if (of.k_ <= kBlockOfK) return;
       group = from.take<T>(kMostElements);
@@ -157,7 +157,8 @@ class SmallProducts {
     }
 
     static std::size_t bytes_of(SmallProducts const& of) {
-      std::size_t bytes = of.packs_ ? Workspace::bytes_of<T>(of.packed_elements()) : 0;
+      bool const is_here = !of.packs_ || of.packed_elements() <= kPackedHere;
+      std::size_t bytes = is_here ? 0 : Workspace::bytes_of<T>(of.packed_elements());
       if (!of.b_.is_own_type) bytes += Workspace::bytes_of<T>(kBlockOfK * kMostColumns);
       if (of.k_ > kBlockOfK) {
         bytes += Workspace::bytes_of<T>(kMostElements) + 2 * Workspace::bytes_of<Sum>(kMostElements);
@@ -165,8 +166,10 @@ class SmallProducts {
       return bytes;
     }
 
+    static constexpr std::int64_t kPackedHere = 1024;  // a workspace takes longer than so small a product
+
     std::optional<Workspace> memory;
-    T* a = nullptr;      // packed rows
+    T* a = packed_here;  // packed rows
     T* b = nullptr;      // columns of another type than what is computed in
     T* group = nullptr;  // see BlockSums
     Sum* sums = nullptr;
@@ -175,6 +178,7 @@ class SmallProducts {
     Execution const* execution = nullptr;
     std::int64_t unchecked = 0;  // multiply-adds since somebody was asked whether to stop
     alignas(64) T acc[kMostElements];
+    alignas(64) T packed_here[kPackedHere];
   };
 
   static Factor factor(Geometry const& g, Arguments const& x, Role role, Modes const& rows) {
