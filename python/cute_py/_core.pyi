@@ -55,6 +55,7 @@ def make_product(
     takes_numbers: bool = False,
     returns_numbers: bool = False,
     copies: bool = False,
+    b_is_one: bool = False,
 ) -> Product: ...
 def put_tuned(device: str, product: str, config: tuple[str, bool, int, str] | None) -> None: ...
 def clear_tuned() -> None: ...
@@ -68,6 +69,7 @@ def set_hooks(
     is_number: tuple[type, ...],
     type_name: Callable[[str, Any], str | None],
     explanation: Callable[[str, dict[str, Any]], Any],
+    way_to_an_array: Callable[[str, Any], str],
 ) -> None: ...
 
 @final
