@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import cute_py
-from cute_py import EmulatorOptions, Kernel
+from cute_py import EmulatorOptions, Kernel, UnsupportedProblemError
 from cute_py.testing import numpy_type
 
 VARIANTS = [v for v in cute_py.kernels().values() if v.kernel == "gemm_sm90"]
@@ -357,3 +357,10 @@ def test_a_thousand_runs_give_the_same_bits() -> None:
             cute_py.gemm(A, B, C)
             different += (first != C).sum()
         assert different.item() == 0
+
+
+def test_more_tiles_than_32_bits_count_are_refused_and_not_divided_by() -> None:
+    memory = np.zeros((1 << 27) + 64, np.float16)  # nobody touches it
+    A = np.lib.stride_tricks.as_strided(memory, (1 << 24, 64), (16, 2), writeable=False)
+    with pytest.raises(UnsupportedProblemError, match="the result has more tiles than 32 bits count"):
+        cute_py.gemm.plan(A, A, device="emulator", kernel="gemm_sm90")

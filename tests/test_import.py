@@ -135,3 +135,17 @@ print(ticks, seconds)
 assert ticks > 5 + 10 * seconds  # a call that held the lock would let through one or two
 """
     python(code)
+
+
+@pytest.mark.parametrize("library", ["torch", "jax", "dask"])
+def test_a_missing_library_is_named_with_the_extra_that_brings_it(library: str) -> None:
+    code = f"""
+import sys
+sys.modules[{library!r}] = None
+try:
+    import cute_py.{library}
+except ModuleNotFoundError as error:
+    assert error.name == {library!r}, error.name
+    print(str(error).splitlines()[-1])
+"""
+    assert python(code).strip() == f"next: pip install 'cute-py[{library}]'"

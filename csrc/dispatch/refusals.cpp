@@ -18,6 +18,14 @@ constexpr std::int64_t kMaxGridN = 65535;
 
 bool runs_gpu_code(Traits const& traits) { return traits.target != Target::cpu; }
 
+// A persistent kernel counts its tiles in 32 bits.
+constexpr double kMaxTiles = std::numeric_limits<std::int32_t>::max();
+
+double tiles_of(Geometry const& g, Traits const& t) {
+  auto const along = [](Modes const& modes, int tile) { return static_cast<double>(modes.size()) / tile + 1; };
+  return along(g.m, t.tile[0]) * along(g.n, t.tile[1]) * static_cast<double>(g.l.size());
+}
+
 // Is the stride of the group's first mode 1, or is there only one element along it?
 bool is_unit(Role role, Modes const& modes) {
   return modes.rank() == 0 || modes[0].stride[role] == 1 || modes.size() <= 1;
@@ -142,6 +150,7 @@ unsigned refusals(Traits const& t, Geometry const& g, DeviceInfo const& device) 
       t.moved_bytes != 0 ? is_too_long_to_copy(g, t.moved_bytes) : std::max({m, n, k, g.l.size()}) > kMaxExtent;
   if (too_long) refused |= kExtent;
   if (n > kMaxGridN * t.tile[1]) refused |= kGrid;
+  if (t.copies_boxes && tiles_of(g, t) > kMaxTiles) refused |= kGrid;
   if (g.l.rank() > t.modes_l) refused |= kModes;
   if ((t.most_m != 0 && m > t.most_m) || (t.most_n != 0 && n > t.most_n)) refused |= kTooLarge;
   if (!t.fuses && !fits_without_epilogue(t, g)) refused |= kEpilogue;
@@ -207,7 +216,11 @@ std::string describe(unsigned refused, Traits const& t, Geometry const& g, Devic
   }
   if (refused & kSharedMemory) append(text, "needs " + number(t.shared_bytes) + " bytes of shared memory per CTA");
   if (refused & kExtent) append(text, "an extent is over " + number(kMaxExtent));
-  if (refused & kGrid) append(text, "N=" + number(g.n.size()) + " is over " + number(kMaxGridN * t.tile[1]));
+  if (refused & kGrid) {
+    bool const is_long = g.n.size() > kMaxGridN * t.tile[1];
+    append(text, is_long ? "N=" + number(g.n.size()) + " is over " + number(kMaxGridN * t.tile[1])
+                         : "the result has more tiles than 32 bits count");
+  }
   if (refused & kModes) {
     append(text, g.l.rank() > t.modes_l
                      ? "more than " + number(t.modes_l) + (t.modes_l == 1 ? " mode in L" : " modes in L")

@@ -21,7 +21,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import dask.array
+try:
+    import dask.array
+except ModuleNotFoundError as error:
+    if (error.name or "").partition(".")[0] != "dask":
+        raise
+    raise ModuleNotFoundError("cute_py.dask needs Dask\n  next: pip install 'cute-py[dask]'", name="dask") from None
 import numpy as np
 
 from cute_py.errors import CuteError, OperandError, UnsupportedProblemError

@@ -19,7 +19,12 @@ from collections.abc import Sequence
 from functools import lru_cache, partial, reduce
 from typing import Any, NamedTuple
 
-import jax
+try:
+    import jax
+except ModuleNotFoundError as error:
+    if (error.name or "").partition(".")[0] != "jax":
+        raise
+    raise ModuleNotFoundError("cute_py.jax needs JAX\n  next: pip install 'cute-py[jax]'", name="jax") from None
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -126,7 +131,7 @@ def gemm(A: Array, B: Array, *, alpha: complex = 1.0, compute: Any = None, out_d
     if A.ndim not in (2, 3) or A.ndim != B.ndim or A.shape[1:] != B.shape[1:]:
         raise OperandError(
             f"gemm: A is (M,K) or (M,K,L) and B is (N,K) or (N,K,L); got shapes {A.shape} and {B.shape}\n"
-            "  next: for A @ X pass X.T"
+            "  next: for A @ X pass X.T; a vector v is the matrix v[None, :]"
         )
     subscripts = "mk,nk->mn" if A.ndim == 2 else "mkl,nkl->mnl"
     return contract(subscripts, A, B, alpha=alpha, compute=compute, out_dtype=out_dtype)

@@ -17,7 +17,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import torch
+try:
+    import torch
+except ModuleNotFoundError as error:
+    if (error.name or "").partition(".")[0] != "torch":
+        raise
+    raise ModuleNotFoundError(
+        "cute_py.torch needs PyTorch\n  next: pip install 'cute-py[torch]'", name="torch"
+    ) from None
 from torch.overrides import handle_torch_function, has_torch_function, has_torch_function_variadic
 
 from cute_py.errors import OperandError
@@ -126,7 +133,9 @@ def contract(
             out_dtype=out_dtype,
         )
     if not isinstance(subscripts, str):
-        raise OperandError(f"contract: subscripts are a text such as 'abk,ck->abc', got {type(subscripts).__name__}")
+        raise OperandError(
+            f"contract: subscripts are a text such as 'abk,ck->abc', got {type(subscripts).__name__}\n  next: contract('abk,ck->abc', A, B)"
+        )
     alpha, beta = _require_operands("contract", A, B, C, alpha, beta)
     return _call("contract", A, B, C, subscripts, alpha, beta, _compute(compute), _dtype("contract", out_dtype))
 

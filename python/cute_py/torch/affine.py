@@ -54,13 +54,18 @@ def labels_of_affine(x: Tensor, weight: Tensor, bias: Tensor | None, activation:
         raise OperandError(
             "linear: x has modes (...,K), weight (N,K) and bias (N,), or weight (K,) and bias (); got shapes "
             + ", ".join(map(str, shapes))
+            + "\n  next: weight is (N,K), as torch.nn.Linear has it"
         )
     if activation != "none" and x.dtype.is_complex:
         raise OperandError("linear: an activation of complex numbers is not defined\n  next: activation='none'")
-    require(x.shape[-1] == weight.shape[1], f"linear: K is {x.shape[-1]} in x and {weight.shape[1]} in weight")
+    require(
+        x.shape[-1] == weight.shape[1],
+        f"linear: K is {x.shape[-1]} in x and {weight.shape[1]} in weight\n  next: weight is (N,K), as torch.nn.Linear has it",
+    )
     if bias is not None:
         require(
-            bias.shape[0] == weight.shape[0], f"linear: N is {weight.shape[0]} in weight and {bias.shape[0]} in bias"
+            bias.shape[0] == weight.shape[0],
+            f"linear: N is {weight.shape[0]} in weight and {bias.shape[0]} in bias\n  next: a bias of {weight.shape[0]}",
         )
     leading = _subscripts.LETTERS[2 : x.dim() + 1]
     return leading + "b", "ab", leading + "a"

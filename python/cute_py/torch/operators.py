@@ -60,7 +60,10 @@ def contract(
     if c is not None:
         extents = dict(zip(of_a + of_b, (*a.shape, *b.shape), strict=True))
         result = tuple(extents[x] for x in of_d)
-        text = f"contract({subscripts!r}) of {shapes[0]} and {shapes[1]} has shape {result}, and C has {tuple(c.shape)}"
+        text = (
+            f"contract({subscripts!r}) of {shapes[0]} and {shapes[1]} has shape {result}, and C has {tuple(c.shape)}\n"
+            "  next: pass a C of that shape"
+        )
         require(len(result) == c.dim(), text)
         for extent, of_c in zip(result, c.shape, strict=True):
             require(extent == of_c, text)
@@ -79,13 +82,13 @@ def gemm(
     if {a.dim(), b.dim()} - {2, 3} or a.dim() != b.dim():
         raise OperandError(
             f"gemm: A is (M,K) or (M,K,L) and B is (N,K) or (N,K,L); got shapes {tuple(a.shape)} and {tuple(b.shape)}\n"
-            "  next: matmul takes the batch first, contract any modes"
+            "  next: a vector v is the matrix v[None, :]; matmul takes the batch first, contract any modes"
         )
     for extent, other in zip(a.shape[1:], b.shape[1:], strict=True):
         if extent != other:
             raise OperandError(
                 f"gemm: A (M,K) and B (N,K) have the same K and batch; got shapes {tuple(a.shape)} and {tuple(b.shape)}\n"
-                "  next: for A @ X pass X.T"
+                "  next: check the shapes; for A @ X pass X.T"
             )
     subscripts = "mk,nk->mn" if a.dim() == 2 else "mkl,nkl->mnl"
     return contract(a, b, c, subscripts, alpha, beta, compute, out_dtype)

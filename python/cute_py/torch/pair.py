@@ -91,10 +91,15 @@ def _require_pair(a: Tensor, b: Tensor, c: Tensor | None, of_a: str, of_b: str, 
     operands = [("a", a, of_a), ("b", b, of_b)] + ([] if c is None else [("c", c, of_d)])
     for name, x, letters in operands:
         if x.dim() != len(letters):
-            raise OperandError(f"cute_py::pair: {name} has {x.dim()} modes, and {letters!r} names {len(letters)}")
+            raise OperandError(
+                f"cute_py::pair: {name} has {x.dim()} modes, and {letters!r} names {len(letters)}\n  next: cute_py.torch.contract reads all subscripts"
+            )
         for letter, extent in zip(letters, x.shape, strict=True):
             known = extents.setdefault(letter, extent)
-            require(extent == known, f"cute_py::pair: index {letter!r} of {_text(of_a, of_b, of_d)!r} has two extents")
+            require(
+                extent == known,
+                f"cute_py::pair: index {letter!r} of {_text(of_a, of_b, of_d)!r} has two extents\n  next: check the letters and the shapes",
+            )
     return extents
 
 
