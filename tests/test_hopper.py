@@ -360,7 +360,7 @@ def test_a_thousand_runs_give_the_same_bits() -> None:
 
 
 def test_more_tiles_than_32_bits_count_are_refused_and_not_divided_by() -> None:
-    memory = np.zeros((1 << 27) + 64, np.float16)  # nobody touches it
-    A = np.lib.stride_tricks.as_strided(memory, (1 << 24, 64), (16, 2), writeable=False)
+    memory = np.zeros((1 << 25) + 64, np.float16)  # nobody touches it
+    A = np.lib.stride_tricks.as_strided(memory, (4_194_240, 64), (16, 2), writeable=False)
     with pytest.raises(UnsupportedProblemError, match="the result has more tiles than 32 bits count"):
         cute_py.gemm.plan(A, A, device="emulator", kernel="gemm_sm90")
