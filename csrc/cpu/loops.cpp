@@ -487,7 +487,7 @@ class Loops {
         return {buffer, true, width};
       }
     }
-    if constexpr (std::is_same_v<Scalar, float>) {
+    if constexpr (!kComplex && std::is_same_v<Scalar, float>) {
       if (x.is_own_type && step == 2 && are_in_pairs(rows, lanes)) {
         transpose_pairs(x, rows, lanes, width, offset, steps, buffer);
         return {buffer, true, width};
