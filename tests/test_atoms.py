@@ -182,7 +182,11 @@ def test_bad_input() -> None:
             LayoutError,
             "16 threads are no multiple of the 32",
         ),
-        (lambda: make_tiled_copy(ldsm.atom("half_t"), (32, 1), (1, 2)), LayoutError, "val_layout more elements"),
+        (
+            lambda: make_tiled_copy(ldsm.atom("half_t"), (32, 1), (1, 2)),
+            LayoutError,
+            "val_layout a multiple of 8 elements",
+        ),
         (lambda: ldsm.atom(24), LayoutError, "neither divides|whole elements"),
         (lambda: make_tiled_copy_A(ldsm.atom("half_t"), atom), OperandError, "mma must be a TiledMMA"),
     ]:

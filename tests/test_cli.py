@@ -669,7 +669,7 @@ def test_gemm_computes_in_what_is_asked_for(files: Path, capsys: pytest.CaptureF
     ("arguments", "message"),
     [
         (["D.npy", "B.npy", "-o", "C.npy"], "holds float64 and"),
-        (["strings.npy", "B.npy", "-o", "C.npy"], "which no kernel multiplies; --cast TYPE converts it"),
+        (["strings.npy", "B.npy", "-o", "C.npy"], "which no kernel multiplies\n  next: --cast TYPE converts it"),
         (["strings.npy", "B.npy", "-o", "C.npy", "--cast"], "no float32 equivalent"),
         (["halves.npy", "halves.npy", "-o", "C.npy", "--cast", "int8"], "no int8"),
         (["big_endian.npy", "B.npy", "-o", "C.npy"], "--cast TYPE converts it"),

@@ -164,7 +164,8 @@ constexpr char const* kLetters[] = {"", "A", "B", "AB", "C", "AC", "BC", "ABC"};
 unsigned packs_of(std::string const& letters) {
   auto const* const found = std::find(std::begin(kLetters), std::end(kLetters), letters);
   if (found != std::end(kLetters)) return static_cast<unsigned>(found - std::begin(kLetters));
-  throw OperandError("packed is some of the letters 'ABC', in their order, got '" + letters + "'");
+  throw OperandError("packed is some of the letters 'ABC', in their order, got '" + letters +
+                     "'\n  next: packed='A', 'BC' or 'ABC'");
 }
 
 char const* letters_of(unsigned packs) { return kLetters[packs]; }
@@ -183,14 +184,16 @@ Config config_argument(py::handle value) {
 
 void require_epilogue(py::handle value) {
   if (py::isinstance(value, py::module_::import("cute_py.products.epilogue").attr("Epilogue"))) return;
-  throw OperandError("epilogue is a cute_py.Epilogue or None, got " + type_name(value));
+  throw OperandError("epilogue is a cute_py.Epilogue or None, got " + type_name(value) +
+                     "\n  next: epilogue=cute_py.Epilogue(activation='relu')");
 }
 
 EmulatorOptions emulator_argument(py::handle value) {
   EmulatorOptions result;
   if (value.is_none()) return result;
   if (!py::isinstance(value, py::module_::import("cute_py.products.emulator").attr("EmulatorOptions"))) {
-    throw OperandError("emulator is a cute_py.EmulatorOptions or None, got " + shown(value));
+    throw OperandError("emulator is a cute_py.EmulatorOptions or None, got " + shown(value) +
+                       "\n  next: emulator=cute_py.EmulatorOptions(seed=1)");
   }
   auto const order = value.attr("order").cast<std::string>();
   result.order = order == "backward" ? ThreadOrder::backward

@@ -301,15 +301,17 @@ void Operand::import_capsule(std::optional<std::uintptr_t> stream) {
     if (py::hasattr(object_, "dtype")) described += ", dtype " + py::str(object_.attr("dtype")).cast<std::string>();
     std::string const name = view_.name;
     std::string const native = name + ".astype(" + name + ".dtype.newbyteorder('='))";
-    auto const kind =
+    std::string const kind =
         py::hasattr(object_, "dtype") ? py::str(py::getattr(object_.attr("dtype"), "kind", py::str(""))) : py::str("");
-    bool const is_complex = kind.cast<std::string>() == "c";
+    bool const has_no_numbers = kind == "S" || kind == "U" || kind == "V";
     refuse(described + ") cannot be exported: " + reason,
            "pass an array of numbers in native byte order whose strides are whole elements" +
                (name == "out"                                    ? "; out[...] = a new result converts it, too"
                 : reason.find("byte order") != std::string::npos ? ", such as " + native
+                : reason.find("strides") != std::string::npos    ? ", such as " + name + ".copy()"
+                : has_no_numbers                                 ? ""
                                                                  : ", such as numpy.array(" + name + ", dtype=numpy." +
-                                                                       (is_complex ? "complex128" : "float64") + ")"));
+                                                                       (kind == "c" ? "complex128" : "float64") + ")"));
   };
   auto const is_refusal = [](py::error_already_set const& error) {
     for (PyObject* type : {PyExc_BufferError, PyExc_RuntimeError, PyExc_TypeError, PyExc_ValueError}) {

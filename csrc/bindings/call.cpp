@@ -273,7 +273,8 @@ Operand const* Call::workspace_of(execution::Prepared const& prepared, py::handl
       bytes < prepared.workspace_bytes()) {
     throw OperandError(
         request_.function->name + ": workspace is a dense writable array of one mode on the plan's GPU, of " +
-        std::to_string(prepared.workspace_bytes()) + " bytes or more, aligned to 256\n  " + x.describe());
+        std::to_string(prepared.workspace_bytes()) + " bytes or more, aligned to 256\n  " + x.describe() +
+        "\n  next: leave workspace out, or pass cupy.empty(plan.workspace_bytes, 'uint8')");
   }
   return &*workspace_;
 }

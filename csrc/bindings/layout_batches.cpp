@@ -72,12 +72,14 @@ std::int64_t largest_magnitude(Elements const& e) {
     most = std::max(most, v < 0 ? 0 - static_cast<std::uint64_t>(v) : static_cast<std::uint64_t>(v));
   }
   if (most >= static_cast<std::uint64_t>(kLargest))
-    throw LayoutError("a coordinate in an array needs more than 55 bits");
+    throw LayoutError(
+        "a coordinate in an array needs more than 55 bits; next: integers, one coordinate at a time, have 64");
   return static_cast<std::int64_t>(most);
 }
 
 [[noreturn]] void refuse_shape(std::string const& coord, IntTuple const& shape) {
-  throw LayoutError("the coordinate " + coord + " does not fit the shape " + to_string(shape));
+  throw LayoutError("the coordinate " + coord + " does not fit the shape " + to_string(shape) +
+                    "; next: give an element for each mode, or one index for all of them");
 }
 
 // sum += (rest % extent) * stride, rest /= extent, for each element.
@@ -96,7 +98,9 @@ py::object values_of(Layout const& l, Elements const& coords) {
   // The last mode goes on beyond its extent.
   bool const has_none = std::any_of(f.shape.begin(), f.shape.begin() + (modes > 0 ? modes - 1 : 0),
                                     [](Integer const& extent) { return extent.value == 0; });
-  if (coords.count() > 0 && has_none) throw LayoutError("the shape " + to_string(l.shape()) + " has no coordinates");
+  if (coords.count() > 0 && has_none)
+    throw LayoutError("the shape " + to_string(l.shape()) +
+                      " has no coordinates; next: give extents that are 1 or more");
   __int128 left = largest_magnitude(coords);
   __int128 reach = 0;
   for (std::size_t m = 0; m < modes; ++m) {
@@ -105,7 +109,9 @@ py::object values_of(Layout const& l, Elements const& coords) {
     reach += digit * (f.stride[m].value < 0 ? -static_cast<__int128>(f.stride[m].value) : f.stride[m].value);
     left /= extent;
     if (reach >= kLargest)
-      throw LayoutError("a value of " + to_string(l) + " at a coordinate in an array needs more than 55 bits");
+      throw LayoutError(
+          "a value of " + to_string(l) +
+          " at a coordinate in an array needs more than 55 bits; next: integers, one coordinate at a time, have 64");
   }
   Elements const result = coords.like();
   std::fill_n(result.data(), result.count(), 0);
@@ -127,7 +133,9 @@ IntTuple along(Basis const& path, IntTuple const& stride) {
   }
   Integer const& d = stride.leaf();
   if (!d.has_basis() && d.value != 0) {
-    throw LayoutError("the strides are coordinates and the integer " + to_string(d) + ", whose values cannot be added");
+    throw LayoutError(
+        "the strides are coordinates and the integer " + to_string(d) +
+        ", whose values cannot be added; next: strides that are all integers, or all basis elements such as E(0)");
   }
   return d.basis == path ? layout::dynamic(d.value) : layout::fixed(0);
 }
@@ -157,7 +165,8 @@ void check_magnitude(py::object const& value) {
   }
   std::int64_t const number = integer_argument({"layout(coord)", "a value"}, value);
   if (number >= kLargest || number <= -kLargest) {
-    throw LayoutError("a value beside an array needs more than 55 bits");
+    throw LayoutError(
+        "a value beside an array needs more than 55 bits; next: integers, one coordinate at a time, have 64");
   }
 }
 
@@ -170,7 +179,8 @@ py::object array_sum(py::object const& a, py::object const& b) {
   } catch (py::error_already_set& error) {
     if (!error.matches(PyExc_ValueError)) throw;
     throw LayoutError("arrays of shapes " + std::string(py::str(a.attr("shape"))) + " and " +
-                      std::string(py::str(b.attr("shape"))) + " in one coordinate do not broadcast");
+                      std::string(py::str(b.attr("shape"))) +
+                      " in one coordinate do not broadcast; next: x[:, None] beside y makes a table");
   }
 }
 
@@ -182,7 +192,9 @@ py::object sum_of(py::object const& a, py::object const& b) {
   if (!tuple_a || !tuple_b) {
     py::object const& number = tuple_a ? b : a;
     if (PyLong_Check(number.ptr()) && number.equal(py::int_(0))) return tuple_a ? a : b;
-    throw LayoutError("coordinates and indices cannot be added");
+    throw LayoutError(
+        "coordinates and indices cannot be added; next: strides that are all integers, or all basis elements such as "
+        "E(0)");
   }
   auto const x = py::reinterpret_borrow<py::tuple>(a);
   auto const y = py::reinterpret_borrow<py::tuple>(b);
@@ -213,7 +225,10 @@ py::object values_of_mode(Layout const& l, py::handle coord) {
 }
 
 py::object swizzled_values(layout::Swizzle const& swizzle, py::object const& index) {
-  if (!is_array(index)) throw LayoutError(to_string(swizzle) + ": a swizzle takes an integer, not a tuple");
+  if (!is_array(index))
+    throw LayoutError(to_string(swizzle) +
+                      ": a swizzle takes an integer, not a tuple; next: compose it with a layout, composition(swizzle, "
+                      "Layout(shape))");
   Elements const in = Elements::of("index", index);
   Elements const out = in.like();
   std::transform(in.data(), in.data() + in.count(), out.data(), swizzle);
@@ -256,12 +271,14 @@ py::object digits_of(Elements const& index, IntTuple const& shape, IntTuple cons
     return result;
   }
   if (stride.is_tuple() || stride.leaf().has_basis()) {
-    throw LayoutError("there is no inverse along the stride " + to_string(stride));
+    throw LayoutError("there is no inverse along the stride " + to_string(stride) +
+                      "; next: strides that are integers of 1 or more");
   }
   std::int64_t const extent = shape.leaf().value;
   std::int64_t const step = stride.leaf().value;
   if (step < 0) largest_magnitude(index);  // the least integer has no negative
-  if (step == 0 && extent > 1) throw LayoutError("there is no inverse along the stride 0");
+  if (step == 0 && extent > 1)
+    throw LayoutError("there is no inverse along the stride 0; next: strides that are integers of 1 or more");
   Elements const result = index.like();
   std::transform(index.data(), index.data() + index.count(), result.data(),
                  [&](std::int64_t i) { return extent == 1 ? 0 : i / step % extent; });

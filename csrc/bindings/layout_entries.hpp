@@ -82,7 +82,7 @@ inline IntTuple at_path(char const* operation, IntTuple const& t, std::vector<in
   for (int const mode : path) {
     if (mode < 0 || mode >= result.rank()) {
       throw LayoutError(std::string(operation) + ": there is no mode " + std::to_string(mode) + " in " +
-                        to_string(result));
+                        to_string(result) + "; next: count them from 0");
     }
     IntTuple next = result[mode];
     result = std::move(next);
@@ -235,7 +235,8 @@ inline py::object mode_item(Layout const& l, py::handle index) {
     Py_ssize_t step = 0;
     if (PySlice_Unpack(index.ptr(), &begin, &end, &step) != 0) throw py::error_already_set();
     PySlice_AdjustIndices(l.rank(), &begin, &end, step);
-    if (step != 1) throw LayoutError("layout[a:b]: a range of modes has the step 1");
+    if (step != 1)
+      throw LayoutError("layout[a:b]: a range of modes has the step 1; next: select(layout, 0, 2) picks any modes");
     return py::cast(take(l, static_cast<int>(begin), static_cast<int>(end)));
   }
   int const i = small_argument({"layout[mode]", "mode"}, index);

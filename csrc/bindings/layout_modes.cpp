@@ -22,7 +22,9 @@ py::object of_tuple(Tiler const& t, std::vector<int> const& path) {
   for (auto mode = path.begin(); mode != path.end(); ++mode) {
     if (at->kind == Tiler::Kind::layout) return py::cast(get(at->layout, {mode, path.end()}));
     bool const exists = *mode >= 0 && *mode < at->rank() && at->kind != Tiler::Kind::any;
-    if (!exists) throw LayoutError("there is no mode " + std::to_string(*mode) + " in " + to_string(*at));
+    if (!exists)
+      throw LayoutError("there is no mode " + std::to_string(*mode) + " in " + to_string(*at) +
+                        "; next: count them from 0");
     if (at->is_tuple()) at = &at->elements[static_cast<std::size_t>(*mode)];
   }
   return to_python(*at);

@@ -212,7 +212,7 @@ void register_layout_queries(py::module_& m) {
               [](py::handle coord, py::handle shape, py::handle stride) {
                 bool const of_layout = is_layout(shape);
                 if (of_layout && !stride.is_none())
-                  throw LayoutError("stride goes with a shape; the layout has its own");
+                  throw LayoutError("stride goes with a shape; the layout has its own; next: leave it out");
                 if (has_array(coord)) {
                   if (of_layout) {
                     return std::visit([&](auto const& l) { return values_at(l, coord); },

@@ -79,7 +79,7 @@ Layout by_profile(char const* name, Layout const& layout, IntTuple const& profil
   if (!profile.is_tuple()) return f(layout);
   if (!layout.shape().is_tuple() || profile.rank() > layout.rank()) {
     throw LayoutError(std::string(name) + ": the profile " + to_string(profile) + " has more modes than " +
-                      to_string(layout));
+                      to_string(layout) + "; next: give " + std::to_string(layout.rank()) + " or fewer");
   }
   LayoutBuilder result(layout.rank());
   for (int i = 0; i < layout.rank(); ++i) {
@@ -102,7 +102,7 @@ template <class F>
 Layout by_mode(char const* name, Layout const& layout, Tiler const& tiler, Record* record, F f) {
   if (tiler.rank() > layout.rank()) {
     throw LayoutError(std::string(name) + ": the tiler " + to_string(tiler) + " has more modes than " +
-                      to_string(layout));
+                      to_string(layout) + "; next: give it " + std::to_string(layout.rank()) + " or fewer");
   }
   if (tiler.elements.empty()) throw LayoutError(std::string(name) + ": the tiler is an empty tuple");
   LayoutBuilder result(layout.rank());
@@ -147,7 +147,7 @@ IntTuple coalesced_shape(IntTuple const& shape) {
 void refuse_basis(char const* name, Layout const& layout) {
   if (!has_basis(layout.stride())) return;
   throw LayoutError(std::string(name) + ": the coordinate strides of " + to_string(layout) +
-                    " have no place in an order of integers");
+                    " have no place in an order of integers; next: a layout whose strides are integers");
 }
 
 // Positions of the strides in ascending order, exchanged as CuTe's static sort does, which matters for equal ones.
@@ -202,7 +202,7 @@ IntTuple zip2_by(IntTuple const& t, Tiler const& guide) {
   if (!guide.is_tuple()) {
     if (!t.is_tuple() || t.rank() != 2) {
       std::string const hint =
-          guide.kind == Tiler::Kind::any ? "; `_` leaves a mode undivided: next: give the tile its extent there" : "";
+          guide.kind == Tiler::Kind::any ? "; next: give an extent in the place of `_`, 1 or the mode's own" : "";
       throw LayoutError("zip: " + to_string(t) + " is no pair at the leaf " + to_string(guide) + " of the tiler" +
                         hint);
     }
@@ -233,13 +233,13 @@ IntTuple zip_pair(IntTuple const& a, IntTuple const& b) {
 
 IntTuple zip_tuple(IntTuple const& t) {
   if (!t.is_tuple() || t.rank() == 0 || !t[0].is_tuple())
-    throw LayoutError("zip: " + to_string(t) + " is no tuple of tuples");
+    throw LayoutError("zip: " + to_string(t) + " is no tuple of tuples; next: zip(a, b) pairs the modes of two");
   std::vector<IntTuple> result;
   for (int i = 0; i < t[0].rank(); ++i) {
     std::vector<IntTuple> row;
     for (auto const& e : t.elements()) {
       if (!e.is_tuple() || e.rank() != t[0].rank())
-        throw LayoutError("zip: modes of " + to_string(t) + " differ in rank");
+        throw LayoutError("zip: modes of " + to_string(t) + " differ in rank; next: give tuples of one rank");
       row.push_back(e[i]);
     }
     result.emplace_back(std::move(row));
@@ -281,7 +281,8 @@ Layout downcast_mode(IntTuple const& shape, IntTuple const& stride, std::int64_t
 void check_mode(char const* name, Layout const& layout, int mode) {
   if (mode < 0 || mode >= layout.rank()) {
     throw LayoutError(std::string(name) + ": there is no mode " + std::to_string(mode) + " in " + to_string(layout) +
-                      ", which has rank " + std::to_string(layout.rank()));
+                      ", which has rank " + std::to_string(layout.rank()) + "; next: count them from 0 to " +
+                      std::to_string(layout.rank() - 1));
   }
 }
 
@@ -289,7 +290,7 @@ void check_range(char const* name, Layout const& layout, int begin, int end) {
   if (begin < 0 || end > layout.rank() || begin >= end) {
     throw LayoutError(std::string(name) + ": [" + std::to_string(begin) + ", " + std::to_string(end) +
                       ") is no range of modes of " + to_string(layout) + ", which has rank " +
-                      std::to_string(layout.rank()));
+                      std::to_string(layout.rank()) + "; next: 0 <= begin < end <= " + std::to_string(layout.rank()));
   }
 }
 
@@ -307,7 +308,7 @@ Layout make_ordered_layout(IntTuple const& shape, IntTuple const& order) {
       throw LayoutError("make_ordered_layout: order " + to_string(order) + " has a basis element in it");
     if (i > 0 && ranks[i] == ranks[i - 1]) {
       throw LayoutError("make_ordered_layout: order " + to_string(order) + " has " + to_string(ranks[i]) +
-                        " twice: modes of one rank would overlap");
+                        " twice: modes of one rank would overlap; next: give each mode another rank");
     }
   }
   return Layout(shape, compact_order(shape, order));
@@ -365,7 +366,8 @@ Layout group(Layout const& layout, int begin, int end) {
 
 Layout append(Layout const& layout, int rank, Layout const& mode) {
   if (rank < layout.rank()) {
-    throw LayoutError("append: " + to_string(layout) + " has more than " + std::to_string(rank) + " modes");
+    throw LayoutError("append: " + to_string(layout) + " has more than " + std::to_string(rank) +
+                      " modes; next: take(layout, 0, " + std::to_string(rank) + ") shortens it");
   }
   if (rank == layout.rank()) return layout;
   LayoutBuilder result(rank);
@@ -375,7 +377,8 @@ Layout append(Layout const& layout, int rank, Layout const& mode) {
 
 Layout prepend(Layout const& layout, int rank, Layout const& mode) {
   if (rank < layout.rank()) {
-    throw LayoutError("prepend: " + to_string(layout) + " has more than " + std::to_string(rank) + " modes");
+    throw LayoutError("prepend: " + to_string(layout) + " has more than " + std::to_string(rank) +
+                      " modes; next: take(layout, 0, " + std::to_string(rank) + ") shortens it");
   }
   if (rank == layout.rank()) return layout;
   LayoutBuilder result(rank);
@@ -450,7 +453,8 @@ Layout composition(Layout const& a, Tiler const& b, Record* record) {
       break;
   }
   if (b.rank() > a.rank()) {
-    throw LayoutError("composition: the tiler " + to_string(b) + " has more modes than " + to_string(a));
+    throw LayoutError("composition: the tiler " + to_string(b) + " has more modes than " + to_string(a) +
+                      "; next: give it " + std::to_string(a.rank()) + " or fewer");
   }
   std::vector<Layout> result;
   for (int i = 0; i < b.rank(); ++i) {
@@ -722,7 +726,7 @@ Layout raked_product(Layout const& block, Layout const& tiler) {
 Layout tile_to_shape(Layout const& block, IntTuple const& shape, std::optional<IntTuple> const& order) {
   if (block.rank() > shape.rank()) {
     throw LayoutError("tile_to_shape: the block " + to_string(block) + " has more modes than the shape " +
-                      to_string(shape));
+                      to_string(shape) + "; next: give the shape an extent for each mode of the block");
   }
   require_elements("tile_to_shape", block);
   Layout const padded = append(block, shape.rank());
@@ -731,7 +735,7 @@ Layout tile_to_shape(Layout const& block, IntTuple const& shape, std::optional<I
   for (int i = 0; i < target.rank(); ++i) {
     if (target[i].leaf().value % block_shape[i].leaf().value != 0) {
       throw LayoutError("tile_to_shape: mode " + std::to_string(i) + " of the block " + to_string(block) +
-                        " does not divide the shape " + to_string(shape));
+                        " does not divide the shape " + to_string(shape) + "; next: round_up(shape, block.shape)");
     }
   }
   IntTuple const repeats = ceil_div(target, block_shape);
@@ -751,7 +755,9 @@ Layout downcast(Layout const& layout, std::int64_t n) {
   refuse_basis("downcast", layout);
   FlatLayout const f = flat(layout);
   if (std::none_of(f.stride.begin(), f.stride.end(), [](Integer const& d) { return d.is(1); })) {
-    throw LayoutError("downcast: no stride of " + to_string(layout) + " is 1: its elements are not adjacent");
+    throw LayoutError(
+        "downcast: no stride of " + to_string(layout) +
+        " is 1: its elements are not adjacent; next: upcast and downcast a layout with a mode of stride 1");
   }
   bool grow_ones = true;
   for (std::size_t i = 0; i < f.shape.size(); ++i) {

@@ -14,7 +14,8 @@ namespace {
 
 void require_equal_ranks(char const* what, IntTuple const& a, IntTuple const& b) {
   if (!a.is_tuple() || !b.is_tuple() || a.rank() != b.rank()) {
-    throw LayoutError(std::string(what) + ": " + to_string(a) + " and " + to_string(b) + " differ in rank");
+    throw LayoutError(std::string(what) + ": " + to_string(a) + " and " + to_string(b) +
+                      " differ in rank; next: give two of one nesting");
   }
 }
 
@@ -176,7 +177,7 @@ IntTuple unflatten(std::vector<Integer> const& flat, IntTuple const& profile) {
   IntTuple result = unflatten(flat, profile, next);
   if (next != flat.size()) {
     throw LayoutError("unflatten: the profile " + to_string(profile) + " has " +
-                      (next < flat.size() ? "fewer" : "more") + " modes");
+                      (next < flat.size() ? "fewer" : "more") + " modes; next: give it " + std::to_string(flat.size()));
   }
   return result;
 }
@@ -258,7 +259,8 @@ IntTuple ceil_div(IntTuple const& a, IntTuple const& b) {
   std::vector<IntTuple> result;
   if (b.is_tuple()) {
     if (a.rank() < b.rank()) {
-      throw LayoutError("ceil_div: " + to_string(b) + " has more modes than " + to_string(a));
+      throw LayoutError("ceil_div: " + to_string(b) + " has more modes than " + to_string(a) +
+                        "; next: give a divisor for each mode, or fewer of them");
     }
     for (int i = 0; i < a.rank(); ++i) result.push_back(i < b.rank() ? ceil_div(a[i], b[i]) : a[i]);
   } else {
@@ -445,7 +447,8 @@ IntTuple basis_like(IntTuple const& shape) { return basis_like(shape, Basis{}); 
 IntTuple crd2idx(IntTuple const& coord, IntTuple const& shape, IntTuple const& stride) {
   if (coord.is_tuple()) {
     if (!shape.is_tuple() || coord.rank() != shape.rank()) {
-      throw LayoutError("crd2idx: the coordinate " + to_string(coord) + " does not fit the shape " + to_string(shape));
+      throw LayoutError("crd2idx: the coordinate " + to_string(coord) + " does not fit the shape " + to_string(shape) +
+                        "; next: give an integer for each mode, or one index for all of them");
     }
     IntTuple sum = fixed(0);
     for (int i = 0; i < coord.rank(); ++i) {
@@ -497,7 +500,8 @@ void append_like(IntTuple const& coord, IntTuple const& shape, std::vector<Integ
     return;
   }
   if (!shape.is_tuple() || coord.rank() != shape.rank()) {
-    throw LayoutError("crd2idx: the coordinate " + to_string(coord) + " does not fit the shape " + to_string(shape));
+    throw LayoutError("crd2idx: the coordinate " + to_string(coord) + " does not fit the shape " + to_string(shape) +
+                      "; next: give an integer for each mode, or one index for all of them");
   }
   for (int i = 0; i < coord.rank(); ++i) append_like(coord[i], shape[i], coords, extents);
 }
@@ -546,10 +550,12 @@ IntTuple idx2crd(IntTuple const& index, IntTuple const& shape, IntTuple const& s
     return IntTuple(std::move(result));
   }
   if (index.is_tuple() || stride.is_tuple()) {
-    throw LayoutError("idx2crd: the index " + to_string(index) + " does not fit the shape " + to_string(shape));
+    throw LayoutError("idx2crd: the index " + to_string(index) + " does not fit the shape " + to_string(shape) +
+                      "; next: give one index, or one for each mode");
   }
   if (stride.leaf().has_basis())
-    throw LayoutError("idx2crd: no inverse along the coordinate stride " + to_string(stride));
+    throw LayoutError("idx2crd: no inverse along the coordinate stride " + to_string(stride) +
+                      "; next: strides that are integers of 1 or more");
   if (shape.leaf().value == 1) return fixed(0);
   return index.leaf() / stride.leaf() % shape.leaf();
 }

@@ -31,7 +31,8 @@ void check_extents(IntTuple const& shape, IntTuple const& whole, std::int64_t le
 void append_slice(Tiler const& guide, IntTuple const& t, bool keep_any, std::vector<IntTuple>& kept) {
   if (guide.is_tuple()) {
     if (!t.is_tuple() || guide.rank() != t.rank()) {
-      throw LayoutError("slice: the coordinate " + to_string(guide) + " does not fit " + to_string(t));
+      throw LayoutError("slice: the coordinate " + to_string(guide) + " does not fit " + to_string(t) +
+                        "; next: give an integer, or None to keep it, for each mode");
     }
     for (int i = 0; i < guide.rank(); ++i) append_slice(guide.elements[i], t[i], keep_any, kept);
   } else if ((guide.kind == Tiler::Kind::any) == keep_any) {
@@ -249,7 +250,8 @@ Integer cosize(Layout const& layout) { return product(coshape(layout)); }
 Layout slice(Tiler const& coord, Layout const& layout) {
   IntTuple shape = sliced(coord, layout.shape(), true);
   if (shape.is_tuple() && shape.rank() == 0) {
-    throw LayoutError("slice: the coordinate " + to_string(coord) + " leaves no mode open");
+    throw LayoutError("slice: the coordinate " + to_string(coord) +
+                      " leaves no mode open; next: layout(coord) is the index there");
   }
   return Layout(std::move(shape), sliced(coord, layout.stride(), true));
 }

@@ -139,7 +139,8 @@ IntTuple ComposedLayout::operator()(IntTuple const& coord) const {
 
 Swizzle composition(Swizzle const& a, Swizzle const& b) {
   if (a.shift() != b.shift()) {
-    throw LayoutError("composition: " + to_string(a) + " and " + to_string(b) + " have different shifts");
+    throw LayoutError("composition: " + to_string(a) + " and " + to_string(b) +
+                      " have different shifts; next: make_composed_layout(A, 0, composition(B, layout)) has both");
   }
   return make_swizzle(static_cast<std::uint64_t>(a.yyy() ^ b.yyy()), static_cast<std::uint64_t>(a.zzz() ^ b.zzz()));
 }
@@ -164,6 +165,7 @@ ComposedLayout swizzled(Layout const& a, Swizzle const& b) {
                                      std::string const& next) {
   std::string const prefix = "composition: ";
   if (reason.compare(0, prefix.size(), prefix) == 0) reason.erase(0, prefix.size());
+  reason.erase(std::min({reason.size(), reason.find("\n  next: "), reason.find("; next: ")}));
   throw LayoutError("composition: A o B is no swizzle in front of a layout\n  A " + a + "\n  B " + b + "\n  " + reason +
                     "\n  next: " + next);
 }
@@ -320,8 +322,7 @@ ComposedLayout composition(Layout const& a, ComposedLayout const& b) {
     });
     return result;
   } catch (LayoutError const& error) {
-    std::string const reason = error.what();
-    refuse_composition(to_string(a), to_string(b), reason.substr(0, reason.find("\n  next: ")),
+    refuse_composition(to_string(a), to_string(b), error.what(),
                        "make_composed_layout(A, 0, B) evaluates A(B(c)) as it stands");
   }
 }

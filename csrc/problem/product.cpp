@@ -340,7 +340,8 @@ class Maker {
       auto const got = major_text(*view, first, second);
       std::string next = "cute_py.gemm(A, B, C) takes any strides";
       if (view == c) {
-        next += "; numpy.empty((M, N), numpy." + std::string(name_of(product_.type)) + ", order='F') is m-major";
+        char const* const library = product_.type == DType::bf16 ? "ml_dtypes." : "numpy.";
+        next += "; numpy.empty((M, N), " + std::string(library) + name_of(product_.type) + ", order='F') is m-major";
       } else {
         next += unit_mode == 0 ? "; numpy.asfortranarray(" + name + ") makes " + name + " " + wanted
                                : "; numpy.ascontiguousarray(" + name + ") makes " + name + " " + wanted;
@@ -499,7 +500,8 @@ class Maker {
     }
     auto const readable = result_types(g_.compute);
     if (!x.type() || !contains(readable, *x.type())) {
-      refuse(std::string("adds a ") + x.name + " of " + type_names(readable), std::string("convert ") + x.name);
+      refuse(std::string("adds a ") + x.name + " of " + type_names(readable),
+             std::string("convert ") + x.name + " to " + name_of(product_.type));
     }
     place(x, std::string_view(labels_.d).substr(rank - x.rank), role);
     return true;

@@ -89,7 +89,9 @@ def evaluate(text: str) -> Any:
     except LayoutError as error:
         notation_error = error
     if len(text) > LONGEST:
-        raise OperandError(f"the expression has {len(text)} characters, and at most {LONGEST} are read")
+        raise OperandError(
+            f"the expression has {len(text)} characters, and at most {LONGEST} are read; next: write it in Python"
+        )
     try:
         tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, MemoryError, RecursionError):
@@ -106,7 +108,7 @@ def evaluate(text: str) -> Any:
 
 def _value(node: ast.expr, depth: int) -> Any:
     if depth > DEEPEST:
-        raise OperandError(f"the expression is nested deeper than {DEEPEST}")
+        raise OperandError(f"the expression is nested deeper than {DEEPEST}; next: write it in Python")
 
     def value(of: ast.expr) -> Any:
         return _value(of, depth + 1)

@@ -149,7 +149,9 @@ def copy_if(*arguments: Any) -> None:
         return
     values = _values_of("copy_if", arguments[0])
     if source.rank != destination.rank or (source.rank < 2 and not isinstance(p, Tensor)):
-        raise LayoutError(f"copy_if: with an atom, {source.layout} and {destination.layout} are (V, Rest...) both")
+        raise LayoutError(
+            f"copy_if: with an atom, {source.layout} and {destination.layout} are (V, Rest...) both; next: parts of a TiledCopy's slice"
+        )
     if not isinstance(p, Tensor):
         rest = make_tensor(_core.make_layout(tuple(source.shape)[1:]))
         whole = make_tensor("bool", rest.shape)
@@ -225,16 +227,19 @@ def gemm(*arguments: Any) -> None:
             "(V,M)(V,N)(V,M,N) or (V,M,K)(V,N,K)(V,M,N)"
         )
     if _core.product_each(d.layout) != _core.product_each(c.layout):
-        raise LayoutError(f"gemm: D {d.layout} and C {c.layout} differ in their extents")
+        raise LayoutError(f"gemm: D {d.layout} and C {c.layout} differ in their extents; next: make_tensor_like(C)")
     assert d.dtype is not None
     dtype = _common_type("gemm", c, a, b)
     if dtype.kind == "c" and d.dtype.kind != "c":
-        raise OperandError(f"gemm: the sums are {dtype}, D is {d.dtype}, which has no imaginary parts")
+        raise OperandError(
+            f"gemm: the sums are {dtype}, D is {d.dtype}, which has no imaginary parts; next: a D of {dtype}"
+        )
     left, right, sums = (_axes(t, kind) for t, kind in zip((a, b, c), _GEMM_MODES[modes], strict=True))
     wanted = (left.shape[0], left.shape[1], right.shape[1])
     if left.shape[2] != right.shape[2] or left.shape[0] != right.shape[0] or sums.shape != wanted:
         raise LayoutError(
-            f"gemm: the extents of A {a.layout}, B {b.layout} and C {c.layout} do not fit: M, N, K or V differ"
+            f"gemm: the extents of A {a.layout}, B {b.layout} and C {c.layout} do not fit: M, N, K or V differ; next: "
+            "A (M,K), B (N,K) and C (M,N), with V in front or without"
         )
     assert c.dtype is not None
     for k in range(left.shape[2]):
@@ -318,14 +323,16 @@ def _split(arguments: tuple[Any, ...]) -> tuple[Any, tuple[Any, Any, Any, Any]]:
 def _tensor(operation: str, name: str, value: Any) -> None:
     if not isinstance(value, Tensor):
         raise OperandError(
-            f"{operation}: {name} must be a Tensor, not {type(value).__name__}; make_tensor(x) makes one"
+            f"{operation}: {name} must be a Tensor, not {type(value).__name__}; next: make_tensor of an array"
         )
 
 
 def _writeable(operation: str, name: str, value: Any) -> None:
     _tensor(operation, name, value)
     if value.dtype is None:
-        raise OperandError(f"{operation}: {name} holds coordinates or indices, which cannot be assigned")
+        raise OperandError(
+            f"{operation}: {name} holds coordinates or indices, which cannot be assigned; next: make_tensor('float32', {name}.shape)"
+        )
     if not value._memory.writeable:
         raise OperandError(
             f"{operation}: {name}'s array is read-only; next: make_tensor_like({name}) has memory of its own"
@@ -344,7 +351,9 @@ def _common_type(operation: str, out: Tensor, *values: Any) -> np.dtype[Any]:
     for value in values:
         if isinstance(value, Tensor):
             if value.dtype is None and value._gives_coordinates:
-                raise OperandError(f"{operation}: {value.layout} holds coordinates, which cannot be multiplied")
+                raise OperandError(
+                    f"{operation}: {value.layout} holds coordinates, which cannot be multiplied; next: a tensor of numbers"
+                )
             types.append(value.dtype if value.dtype is not None else np.dtype(np.int64))
         elif isinstance(value, (float, complex)) and out.dtype.kind in "biu":
             types.append(np.dtype(type(value)))
@@ -358,11 +367,13 @@ def _common_type(operation: str, out: Tensor, *values: Any) -> np.dtype[Any]:
             raise OperandError(f"{operation}: {value!r} is no number")
     for dtype in types:
         if not _is_number(dtype):
-            raise OperandError(f"{operation}: elements of {dtype} cannot be multiplied")
+            raise OperandError(
+                f"{operation}: elements of {dtype} cannot be multiplied; next: copy them to an array of numbers"
+            )
     common = _widest(types)
     if common.kind == "c" and out.dtype.kind != "c":
         raise OperandError(
-            f"{operation}: the sums are {common}, the result is {out.dtype}, which has no imaginary parts"
+            f"{operation}: the sums are {common}, the result is {out.dtype}, which has no imaginary parts; next: a result of {common}"
         )
     return common
 
@@ -384,7 +395,7 @@ def _same_sizes(operation: str, *tensors: Any) -> None:
     if len({tensor.size for tensor in tensors}) > 1:
         raise LayoutError(
             f"{operation}: {', '.join(str(tensor.layout) for tensor in tensors)} differ in size: "
-            f"{', '.join(str(tensor.size) for tensor in tensors)}"
+            f"{', '.join(str(tensor.size) for tensor in tensors)}; next: make_tensor_like makes one of the same shape"
         )
 
 

@@ -234,11 +234,15 @@ def f2_matrix(layout: Any) -> npt.NDArray[np.uint8]:
     indices = _indices("f2_matrix", layout)
     size = len(indices)
     if size & (size - 1) or size == 0:
-        raise LayoutError(f"f2_matrix: {layout} has {size} elements, which is no power of two")
+        raise LayoutError(
+            f"f2_matrix: {layout} has {size} elements, which is no power of two; next: pad it, or take a part"
+        )
     bits = size.bit_length() - 1
     if indices.min() < 0:
         at = int(np.argmin(indices))
-        raise LayoutError(f"f2_matrix: {layout} goes below 0: at {at} it is {int(indices[at])}")
+        raise LayoutError(
+            f"f2_matrix: {layout} goes below 0: at {at} it is {int(indices[at])}; next: strides of 0 or more"
+        )
     columns = [int(indices[1 << c]) for c in range(bits)]
     predicted = np.zeros(size, np.int64)
     for c, column in enumerate(columns):
@@ -382,18 +386,24 @@ def coalescing(
     bits = value_type(dtype).bits
     threads, values = int(_core.size(partition, 0)), int(_core.size(partition, 1))
     if values % vector:
-        raise LayoutError(f"coalescing: {values} values do not divide into vectors of {vector}")
+        raise LayoutError(f"coalescing: {values} values do not divide into vectors of {vector}; next: vector=1")
     if bits * vector % 8:
-        raise LayoutError(f"coalescing: {vector} elements of {bits} bits are no whole bytes")
+        raise LayoutError(
+            f"coalescing: {vector} elements of {bits} bits are no whole bytes; next: vector={8 // math.gcd(8, bits)}"
+        )
     table = _indices("coalescing", partition)
     if gmem is not None:
         memory = _indices("coalescing", gmem)
         if len(table) and not 0 <= int(table.min()) <= int(table.max()) < len(memory):
-            raise LayoutError(f"coalescing: the threads of {partition} go to coordinates that {gmem} does not have")
+            raise LayoutError(
+                f"coalescing: the threads of {partition} go to coordinates that {gmem} does not have; next: a larger gmem"
+            )
         table = memory[table]
     grouped = table.reshape(values // vector, vector, threads)
     if np.any(np.diff(grouped, axis=1) != 1):
-        raise LayoutError(f"coalescing: the {vector} values of an instruction are no neighbours in memory")
+        raise LayoutError(
+            f"coalescing: the {vector} values of an instruction are no neighbours in memory; next: vector=1"
+        )
     if np.any(grouped[:, 0, :] * bits % 8):
         raise LayoutError("coalescing: a vector does not begin with a whole byte")
     width = bits * vector // 8
@@ -427,7 +437,9 @@ def _indices(operation: str, value: Any) -> Indices:
         )
     indices = layout(np.arange(layout.size))
     if isinstance(indices, tuple):
-        raise LayoutError(f"{operation}: {layout} gives coordinates, not indices")
+        raise LayoutError(
+            f"{operation}: {layout} gives coordinates, not indices; next: a layout whose strides are integers"
+        )
     result: Indices = indices
     return result
 

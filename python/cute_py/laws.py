@@ -68,7 +68,9 @@ def check_law(operation: str, *arguments: Any) -> Law:
     try:
         result = getattr(_core, operation)(*read)
     except TypeError:
-        raise OperandError(f"check_law: {operation} does not take {len(arguments)} arguments") from None
+        raise OperandError(
+            f"check_law: {operation} does not take {len(arguments)} arguments; next: give those of cute_py.{operation}"
+        ) from None
     checked = 0
     for what, left, right in sides(result, *read):
         if _plain(left) != _plain(right):
@@ -115,7 +117,9 @@ def _layout(value: Any) -> Any:
 def _values(layout: Any) -> list[Any]:
     layout = _layout(layout)
     if layout.size > _MOST:
-        raise LayoutError(f"check_law: {layout} has {layout.size} coordinates, and {_MOST} at most are looked at")
+        raise LayoutError(
+            f"check_law: {layout} has {layout.size} coordinates, and {_MOST} at most are looked at; next: a smaller one of its kind"
+        )
     return list(_core.layout_values(layout, layout.size))
 
 

@@ -68,7 +68,7 @@ def value_type(value: Any) -> ValueType:
         return value
     if isinstance(value, int) and not isinstance(value, bool):
         if value < 1:
-            raise OperandError(f"value_type: a type of {value} bits does not exist")
+            raise OperandError(f"value_type: a type of {value} bits does not exist; next: 1 or more")
         return ValueType(f"{value}b", value)
     if isinstance(value, str):
         value = _NUMPY.get(value, value)
@@ -253,7 +253,7 @@ class CopyAtom(Drawable):
         for layout in (self.val_layout_src, self.val_layout_dst, self.val_layout_ref):
             if _core.size(layout, 0) != threads:
                 raise LayoutError(
-                    f"copy atom: {self.traits.name} does not move whole elements of {self.value_type.bits} bits"
+                    f"copy atom: {self.traits.name} does not move whole elements of {self.value_type.bits} bits; next: a smaller type, such as uint8_t"
                 )
 
     @property

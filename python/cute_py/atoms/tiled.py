@@ -110,7 +110,7 @@ class TiledMMA(Drawable):
     def _thrfrg(self, tensor: Any, modes: tuple[int, int], atom_tv: Layout) -> Any:
         if _core.rank(tensor) < 2:
             raise LayoutError(
-                f"thrfrg: {_layout(tensor)} has rank {_core.rank(tensor)}, an operand has two modes or more"
+                f"thrfrg: {_layout(tensor)} has rank {_core.rank(tensor)}, an operand has two modes or more; next: a layout (M,K), (N,K) or (M,N)"
             )
         # Reorder the operand for the atoms, cut it into atoms, give each atom's elements to (thread,value), and spread the
         # atoms over the threads.
@@ -266,7 +266,8 @@ class ThrMMA:
     def _fragment(name: str, part: Any, value_type: Any, layout_of: Any) -> Tensor:
         if not isinstance(part, Tensor) or part.rank < 3:
             raise OperandError(
-                f"{name}: give what partition_{name[-1]} returns, a tensor (MMA, ...) of 3 modes or more"
+                f"{name}: give what partition_{name[-1]} returns, a tensor (MMA, ...) of 3 modes or more; next: "
+                f"partition_fragment_{name[-1]}(tensor) does both"
             )
         return make_tensor(part.dtype if part.dtype is not None else value_type.name, layout_of(part.layout))
 
@@ -295,13 +296,17 @@ class TiledCopy(Drawable):
     def __post_init__(self) -> None:
         threads, values = (int(_core.size(self.atom.val_layout_ref, mode)) for mode in range(2))
         if self.layout_tv.rank != 2:
-            raise LayoutError(f"tiled copy: the TV layout {self.layout_tv} has rank {self.layout_tv.rank}, not 2")
+            raise LayoutError(
+                f"tiled copy: the TV layout {self.layout_tv} has rank {self.layout_tv.rank}, not 2; next: (threads, values)"
+            )
         if self.size % threads:
-            raise LayoutError(f"tiled copy: {self.size} threads are no multiple of the {threads} of {self.atom.name}")
+            raise LayoutError(
+                f"tiled copy: {self.size} threads are no multiple of the {threads} of {self.atom.name}; next: {threads} threads, or a multiple"
+            )
         if _core.size(self.layout_tv, 1) % values:
             raise LayoutError(
                 f"tiled copy: {int(_core.size(self.layout_tv, 1))} values for each thread are no multiple of the {values} of "
-                f"{self.atom.name} with {self.atom.value_type}; give val_layout more elements, or the atom a larger type"
+                f"{self.atom.name} with {self.atom.value_type}; next: give val_layout a multiple of {values} elements"
             )
 
     @property
@@ -326,7 +331,7 @@ class TiledCopy(Drawable):
         if _core.rank(tensor) < len(self.tiler):
             raise LayoutError(
                 f"tidfrg: {_layout(tensor)} has rank {_core.rank(tensor)}, the tiler {_core.print_tiler(self.tiler)} needs "
-                f"{len(self.tiler)}"
+                f"{len(self.tiler)}; next: a layout with a mode for each of the tiler"
             )
         return self._tile_to_thrfrg(_core.zipped_divide(tensor, self.tiler), atom_layout)
 
@@ -373,7 +378,7 @@ class TiledCopy(Drawable):
     def get_slice(self, thread: int) -> ThrCopy:
         """Return what one thread partitions tensors with."""
         if not isinstance(thread, int) or not 0 <= thread < self.size:
-            raise LayoutError(f"get_slice: there is no thread {thread!r}; the tiled copy has {self.size}")
+            raise LayoutError(f"get_slice: there is no thread {thread!r}; next: one of 0 to {self.size - 1}")
         return ThrCopy(self, thread)
 
     get_thread_slice = get_slice
@@ -449,10 +454,14 @@ def make_tiled_mma(atom: MMAAtom, atom_layout: Any = None, permutations: Any = (
         "make_tiled_mma", "atom_layout", (Int(1), Int(1), Int(1)) if atom_layout is None else atom_layout
     )
     if layout.rank > 3:
-        raise LayoutError(f"make_tiled_mma: atom_layout {layout} has rank {layout.rank}; its modes are M, N and K")
+        raise LayoutError(
+            f"make_tiled_mma: atom_layout {layout} has rank {layout.rank}; its modes are M, N and K; next: Layout((2, 2, 1))"
+        )
     tiler = tuple(permutations) if isinstance(permutations, (tuple, list)) else (permutations,)
     if len(tiler) > 3:
-        raise LayoutError(f"make_tiled_mma: permutations has {len(tiler)} elements; they are for M, N and K")
+        raise LayoutError(
+            f"make_tiled_mma: permutations has {len(tiler)} elements; they are for M, N and K; next: None for a mode that stays as it is"
+        )
     first, second, third = (_static(p) for p in (*tiler, None, None, None)[:3])
     return TiledMMA(atom, _core.append(layout, 3), (first, second, third))
 
@@ -511,7 +520,9 @@ def make_cotiled_copy(atom: CopyAtom, atom_tv_layout: Layout, data_layout: Layou
     tv_data = _core.composition(_core.make_layout(_core.left_inverse(data), beyond), tv)
     back = _core.composition(_core.make_layout(data, beyond), tv_data[1])
     if _core.coalesce(back) != _core.coalesce(tv[1]):
-        raise LayoutError(f"make_cotiled_copy: {tv} goes to addresses that {data} does not have")
+        raise LayoutError(
+            f"make_cotiled_copy: {tv} goes to addresses that {data} does not have; next: a larger data_layout"
+        )
     shape = _core.product_each(data)
     tiler = []
     for mode in range(len(shape)):
@@ -538,7 +549,9 @@ def tile_size(tiled: TiledMMA | TiledCopy, mode: int) -> int:
     """Return the extent of one mode of `tile_shape`: CuTe's ``tile_size<0>(mma)``."""
     shape = tile_shape(tiled)
     if not isinstance(mode, (int, np.integer)) or isinstance(mode, bool) or not 0 <= mode < len(shape):
-        raise LayoutError(f"tile_size: there is no mode {mode!r} in {shape}")
+        raise LayoutError(
+            f"tile_size: there is no mode {mode!r} in {shape}; next: count them from 0 to {len(shape) - 1}"
+        )
     return int(_core.size(shape[mode]))
 
 

@@ -183,7 +183,9 @@ class Kernel(Drawable):
         i, j = _coordinate("owner_of", "C", C)
         for name, at, most in (("rows", i, self.most_m), ("columns", j, self.most_n)):
             if most is not None and at >= most:
-                raise OperandError(f"owner_of: {self.name} takes at most {most} {name}, and C is {C!r}")
+                raise OperandError(
+                    f"owner_of: {self.name} takes at most {most} {name}, and C is {C!r}; next: count them from 0"
+                )
         return self.config.owner_of(i, j)
 
     def loads_of(self, block: tuple[int, int], thread: int, k_tile: int) -> Loads:
@@ -259,7 +261,9 @@ class Kernel(Drawable):
                 raise OperandError(f"trace: {name} must be an integer from 1 to {_LARGEST_TRACED}, not {extent!r}")
             most = {"m": self.most_m, "n": self.most_n}.get(name)
             if most is not None and extent > most:
-                raise OperandError(f"trace: {self.name} takes at most {name}={most}, not {extent}")
+                raise OperandError(
+                    f"trace: {self.name} takes at most {name}={most}, not {extent}\n  next: {name}={most}, or another kernel"
+                )
             if extent % multiple:
                 raise OperandError(
                     f"trace: of {self.name}, {name} is a multiple of {multiple}, not {extent}\n"
@@ -279,7 +283,9 @@ class Kernels(Mapping[str, Kernel]):
         try:
             return self._by_name[name]
         except KeyError:
-            raise KeyError(_unknown(name, list(self._by_name))) from None
+            raise KeyError(
+                _unknown(name, list(self._by_name), "list(cute_py.kernels()) or cute-py kernels names all")
+            ) from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._by_name)
@@ -390,9 +396,10 @@ def raise_unknown_kernel(name: str) -> NoReturn:
     raise OperandError(_unknown(name, ["auto", *kernels().families(), *kernels()]))
 
 
-def _unknown(name: str, known: list[str]) -> str:
+def _unknown(name: str, known: list[str], where: str = "") -> str:
     import difflib  # only errors need it
 
     near = difflib.get_close_matches(str(name), known, n=4, cutoff=0.5)
-    hint = f"near: {', '.join(near)}" if near else f"there are: {', '.join(kernels().families())} and their variants"
+    families = f"there are: {', '.join(kernels().families())} and their variants"
+    hint = f"near: {', '.join(near)}" if near else f"{families}; next: {where}" if where else families
     return f"no kernel is called {name!r}; {hint}"

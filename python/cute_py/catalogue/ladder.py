@@ -234,7 +234,8 @@ def ladder(
         raise OperandError(f"ladder: layout is one of nt, tn, nn, tt, got {layout!r}")
     if device is not None and (not isinstance(device, Device) or device.ordinal is not None):
         raise OperandError(
-            "ladder: device is a cute_py.Device that you invent, to estimate for; the current GPU is measured without it"
+            "ladder: device is a cute_py.Device that you invent, to estimate for\n  next: cute_py.Device.preset('H100'), or leave "
+            "device out to measure the current GPU"
         )
     if device is None and cuda_available():
         return _measured(extents, dtype, layout)

@@ -108,11 +108,15 @@ class Playback(Sequence[Instruction]):
         every = trace.accesses
         in_block = (every["block_m"] == block[0]) & (every["block_n"] == block[1])
         if not in_block.any():
-            raise OperandError(f"instructions: the trace of {trace.kernel} has no block {_core.print_tiler(block)}")
+            raise OperandError(
+                f"instructions: the trace of {trace.kernel} has no block {_core.print_tiler(block)}\n  next: block=(0, 0), or trace a larger product"
+            )
         mine = every[in_block & (every["thread"] // WARP == warp)]
         if not len(mine):
             most = int(every["thread"][in_block].max()) // WARP
-            raise OperandError(f"instructions: warp must be one of 0 to {most} that accesses something, not {warp}")
+            raise OperandError(
+                f"instructions: warp must be one of 0 to {most} that accesses something, not {warp}\n  next: warp={int(every['thread'][in_block].min()) // WARP}"
+            )
         turn = _turns(mine)
         keys = (mine["thread"], mine["bytes"], mine["is_write"], mine["space"], turn, mine["phase"])
         order = np.lexsort(keys)

@@ -233,7 +233,9 @@ def audit(trace: Trace) -> dict[str, BankConflicts]:
     """
     shared = trace.of("shared")
     if not len(shared):
-        raise OperandError('audit: the trace has no accesses to shared memory; trace with spaces=("shared",)')
+        raise OperandError(
+            'audit: the trace has no accesses to shared memory\n  next: trace a kernel that has some, with spaces=("shared",)'
+        )
     costs: dict[str, BankConflicts] = {}
     for block in np.unique(shared[["block_m", "block_n"]]):
         inside = shared[(shared["block_m"] == block["block_m"]) & (shared["block_n"] == block["block_n"])]
@@ -250,7 +252,9 @@ def _audit_warp(trace: Trace, lanes: Sequence[npt.NDArray[np.void]]) -> Iterable
     lengths = {len(lane) for lane in lanes}
     table = np.stack(lanes) if len(lengths) == 1 else None
     if table is None or any(np.any(table[f] != table[f][:1]) for f in ("bytes", "is_write", "phase")):
-        raise OperandError(f"audit: the threads of a warp of {trace.kernel} part; trace whole tiles")
+        raise OperandError(
+            f"audit: the threads of a warp of {trace.kernel} part\n  next: trace whole tiles, trace() without extents"
+        )
     for instruction in table.T:
         width = int(instruction["bytes"][0])
         name = f"{'write' if instruction['is_write'][0] else 'read'} of {width} bytes:"

@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
     if not found:
         if len(parts) == 1:
             atoms.mma[parts[0]]  # raises, with the near names
-        raise CommandError(f"no atom has all of {', '.join(parts)} in its name")
+        raise CommandError(f"no atom has all of {', '.join(parts)} in its name\n  next: fewer parts")
     print(json.dumps(found, indent=2) if options.json else "\n".join(found))
     return 0
 

@@ -35,7 +35,9 @@ def run(options: argparse.Namespace) -> int:
     output = check_output(options.output)
     value = evaluate(options.expression)
     if not isinstance(value, (Drawable, Layout, ComposedLayout)):
-        raise CommandError(f"{options.expression!r} gives {type(value).__name__}, which has no picture")
+        raise CommandError(
+            f"{options.expression!r} gives {type(value).__name__}, which has no picture\n  next: a layout, a tiled copy, a tiled MMA or an atom"
+        )
     write(output, getattr(value, method)())
     print(f"wrote {output}")
     return 0

@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
     kinds = {array.dtype.name: path for path, array in zip(options.operands, arrays, strict=True)}
     if len(kinds) > 1:
         held = ", ".join(f"{path} {kind}" for kind, path in kinds.items())
-        raise CommandError(f"the arrays have several types: {held}; --cast TYPE converts all")
+        raise CommandError(f"the arrays have several types: {held}\n  next: --cast TYPE converts all")
     call: dict[str, Any] = {"device": options.device, "compute": options.compute}
     explanation = str(einsum.explain(options.subscripts, *arrays, **call)) if options.explain else None
     seconds: list[float] = []

@@ -89,11 +89,15 @@ def read_product(words: list[str]) -> tuple[str, dict[str, int]]:
     """Return subscripts and the extent of each index."""
     if words[0].isdigit():
         if len(words) != 3 or not all(word.isdigit() for word in words):
-            raise CommandError(f"a matrix product is M N K, three numbers, not {' '.join(words)}")
+            raise CommandError(
+                f"a matrix product is M N K, three numbers, not {' '.join(words)}\n  next: cute-py explain 512 512 64"
+            )
         return "mk,nk->mn", dict(zip("mnk", map(int, words), strict=True))
     subscripts, *pairs = words
     if "." in subscripts:
-        raise CommandError(f"{subscripts!r} shall name every mode: '...' stands for arrays that are not here")
+        raise CommandError(
+            f"{subscripts!r} shall name every mode: '...' stands for arrays that are not here\n  next: write a letter for each of these modes"
+        )
     extents: dict[str, int] = {}
     for pair in (part for word in pairs for part in word.split(",")):
         if not (match := re.fullmatch(r"([A-Za-z])=(\d+)", pair)):
@@ -105,7 +109,9 @@ def read_product(words: list[str]) -> tuple[str, dict[str, int]]:
             f"no extent of index {', '.join(missing)}\n  next: add {' '.join(f'{x}=64' for x in missing)}"
         )
     if unknown := sorted(extents.keys() - named):
-        raise CommandError(f"{subscripts!r} has no index {', '.join(unknown)}")
+        raise CommandError(
+            f"{subscripts!r} has no index {', '.join(unknown)}\n  next: leave out {' '.join(f'{x}={extents[x]}' for x in unknown)}"
+        )
     return subscripts, extents
 
 
@@ -118,14 +124,18 @@ def read_strides(given: list[str], labels: tuple[str, ...]) -> dict[str, tuple[i
             raise CommandError(f"--strides {text!r} is not of an operand, A to {last}\n  next: --strides A=1,4096")
         strides[match[1]] = tuple(map(int, match[2].split(",")))
         if len(strides[match[1]]) != len(labels[number]):
-            raise CommandError(f"--strides {text} has {len(strides[match[1]])} strides for {len(labels[number])} modes")
+            raise CommandError(
+                f"--strides {text} has {len(strides[match[1]])} strides for {len(labels[number])} modes\n  next: one for each mode"
+            )
     return strides
 
 
 def read_types(text: str, count: int) -> list[Any]:
     names = text.split(",")
     if len(names) not in (1, count):
-        raise CommandError(f"--dtype {text} names {len(names)} types for {count} operands")
+        raise CommandError(
+            f"--dtype {text} names {len(names)} types for {count} operands\n  next: one type for all, or {count} with commas between them"
+        )
     types = []
     for name in names * (1 if len(names) == count else count):
         try:
@@ -160,7 +170,9 @@ def array_of(extents: list[int], strides: tuple[int, ...] | None, dtype: Any) ->
         bytes_apart = [stride * dtype.itemsize for stride in strides]
         return as_strided(element, tuple(extents), tuple(bytes_apart), writeable=False)
     except (ValueError, OverflowError):
-        raise CommandError(f"an array of {'x'.join(map(str, extents))} numbers is larger than any memory") from None
+        raise CommandError(
+            f"an array of {'x'.join(map(str, extents))} numbers is larger than any memory\n  next: smaller extents"
+        ) from None
 
 
 def device_of(name: str) -> str | Device:

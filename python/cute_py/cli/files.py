@@ -50,13 +50,15 @@ def load(path: Path, cast: str | None, ndim: int | None = None) -> npt.NDArray[A
     except Exception as error:  # a damaged file makes NumPy raise almost anything
         raise CommandError(f"cannot read {path}: {error or type(error).__name__}") from None
     if not isinstance(array, np.ndarray):
-        raise CommandError(f"cannot read {path}: it holds several arrays; save one with numpy.save")
+        raise CommandError(f"cannot read {path}: it holds several arrays\n  next: save one with numpy.save")
     if ndim is not None and array.ndim != ndim:
-        raise CommandError(f"{path} holds an array of rank {array.ndim}, not a matrix")
+        raise CommandError(
+            f"{path} holds an array of rank {array.ndim}, not a matrix\n  next: cute-py einsum multiplies arrays of any rank"
+        )
     if cast is None:
         if array.dtype.name not in _NATIVE or not array.dtype.isnative:
             raise CommandError(
-                f"{path} holds {array.dtype.str}, which no kernel multiplies; --cast TYPE converts it: {', '.join(CAST)}"
+                f"{path} holds {array.dtype.str}, which no kernel multiplies\n  next: --cast TYPE converts it: {', '.join(CAST)}"
             )
         return array
     return _converted(path, array, cast)
@@ -66,11 +68,14 @@ def _converted(path: Path, array: npt.NDArray[Any], cast: str) -> npt.NDArray[An
     """Return an array in another type. Raises CommandError for what that type has nothing like."""
     wanted = np.dtype(numpy_type(cast))
     if array.dtype.kind not in ("biufc" if wanted.kind == "c" else "biuf"):
-        raise CommandError(f"{path} holds {array.dtype}, which has no {cast} equivalent")
+        way = "--cast complex64" if array.dtype.kind == "c" else "save it as an array of numbers"
+        raise CommandError(f"{path} holds {array.dtype}, which has no {cast} equivalent\n  next: {way}")
     with np.errstate(invalid="ignore", over="ignore"):
         converted = array.astype(wanted)
         if wanted == np.int8 and not np.array_equal(array, converted):
-            raise CommandError(f"{path} holds numbers that are no int8, so that they cannot be converted")
+            raise CommandError(
+                f"{path} holds numbers that are no int8, so that they cannot be converted\n  next: --cast float32"
+            )
     return converted
 
 
@@ -80,19 +85,23 @@ def check_output(path: Path) -> Path:
         try:
             path = path.resolve()
         except RuntimeError:  # what Python before 3.13 says of links that lead in a circle
-            raise CommandError(f"cannot write {path}: its links lead in a circle") from None
+            raise CommandError(f"cannot write {path}: its links lead in a circle\n  next: name another file") from None
         if path.is_symlink():  # and where a resolved path stays one
-            raise CommandError(f"cannot write {path}: its links lead in a circle")
+            raise CommandError(f"cannot write {path}: its links lead in a circle\n  next: name another file")
         if path.is_dir():
-            raise CommandError(f"cannot write {path}: it is a folder")
+            raise CommandError(f"cannot write {path}: it is a folder\n  next: name a file in it")
         if not path.parent.is_dir():
-            raise CommandError(f"cannot write {path}: there is no folder {path.parent}")
+            raise CommandError(
+                f"cannot write {path}: there is no folder {path.parent}\n  next: make it, or name another file"
+            )
         if path.exists() and not stat.S_ISREG(path.stat().st_mode):
-            raise CommandError(f"cannot write {path}: it is not a plain file")
+            raise CommandError(f"cannot write {path}: it is not a plain file\n  next: name another file")
         if path.exists() and not os.access(path, os.W_OK):
-            raise CommandError(f"cannot write {path}: it is read-only")
+            raise CommandError(f"cannot write {path}: it is read-only\n  next: name another file")
         if not os.access(path.parent, os.W_OK):
-            raise CommandError(f"cannot write {path}: no permission for {path.parent}")
+            raise CommandError(
+                f"cannot write {path}: no permission for {path.parent}\n  next: name a file in another folder"
+            )
     except OSError as error:
         raise CommandError(f"cannot write {path}: {error.strerror or error}") from None
     return path

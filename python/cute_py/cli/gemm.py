@@ -80,7 +80,7 @@ def repeats(text: str) -> int:
 
 def run(options: argparse.Namespace) -> int:
     if options.beta != 0 and options.c is None:
-        raise CommandError("--beta needs --c, the C that it multiplies")
+        raise CommandError("--beta needs --c, the C that it multiplies\n  next: --c C.npy")
     output = check_output(options.output)
     for path in (options.a, options.b):
         if output.exists() and path.exists() and output.samefile(path):
@@ -91,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
     a = load(options.a, options.cast, 2)
     b = load(options.b, options.cast, 2)
     if a.dtype != b.dtype:
-        raise CommandError(f"{options.a} holds {a.dtype} and {options.b} {b.dtype}; --cast TYPE converts both")
+        raise CommandError(f"{options.a} holds {a.dtype} and {options.b} {b.dtype}\n  next: --cast TYPE converts both")
     if options.kn:
         b = b.T
     dtype = result_type(a.dtype)
@@ -109,9 +109,13 @@ def run(options: argparse.Namespace) -> int:
     try:
         c = np.empty((a.shape[0], b.shape[0]), dtype)
     except (MemoryError, ValueError):
-        raise CommandError(f"there is no memory for the product, {a.shape[0]}x{b.shape[0]}") from None
+        raise CommandError(
+            f"there is no memory for the product, {a.shape[0]}x{b.shape[0]}\n  next: multiply parts of A or B"
+        ) from None
     if start is not None and start.shape != c.shape:
-        raise CommandError(f"{options.c} has shape {start.shape}, the product {c.shape}")
+        raise CommandError(
+            f"{options.c} has shape {start.shape}, the product {c.shape}\n  next: a C of the product's shape"
+        )
     explanation = gemm.explain(a, b, c, **call)
     seconds: list[float] = []
     try:

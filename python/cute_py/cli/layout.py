@@ -33,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
         layout = layout.layout
     if not isinstance(layout, (cl.Layout, cl.ComposedLayout)):
         raise CommandError(
-            f"{options.layout!r} is no layout but {type(layout).__name__}; cute-py draw draws other things"
+            f"{options.layout!r} is no layout but {type(layout).__name__}\n  next: cute-py draw draws atoms and tiled copies, too"
         )
     if options.json:
         print(json.dumps(record_of(layout), indent=2))

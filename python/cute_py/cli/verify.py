@@ -33,7 +33,10 @@ def run(options: argparse.Namespace) -> int:
     names: list[str] | None = options.names or None
     total = count_checks(names, options.target)
     if total == 0:
-        raise CommandError("there is nothing to test: no kernel with such a name runs on such a target on this machine")
+        raise CommandError(
+            "there is nothing to test: no kernel with such a name runs on such a target on this machine"
+            "\n  next: cute-py kernels lists names; leave --target out"
+        )
     passed: dict[str, int] = {}
     failures = []
     with progress(total) as advance:

@@ -61,7 +61,9 @@ def diagram(operation: str, *arguments: Any) -> Diagram:
     except TypeError as error:
         if "positional argument" not in str(error):
             raise
-        raise OperandError(f"diagram: {operation} does not take {len(arguments)} arguments") from None
+        raise OperandError(
+            f"diagram: {operation} does not take {len(arguments)} arguments; next: give those of cute_py.{operation}"
+        ) from None
 
 
 def _read(value: Any) -> Any:
@@ -186,7 +188,7 @@ def _tv(operation: str, layout: Any, tile: Any) -> Picture:
     elements = int(_core.size(tile))
     if not 1 <= elements <= _MOST_OF_TILE:
         raise LayoutError(
-            f"diagram: a tile {_core.print_tiler(tile)} has {elements} elements, 1 to {_MOST_OF_TILE} are drawn"
+            f"diagram: a tile {_core.print_tiler(tile)} has {elements} elements, 1 to {_MOST_OF_TILE} are drawn; next: a smaller one of its kind"
         )
     if isinstance(_checked(layout)(0), tuple):
         raise LayoutError(f"diagram: {layout} gives coordinates; next: one that gives indices in the tile")

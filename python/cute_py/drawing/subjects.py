@@ -80,7 +80,9 @@ def picture_of_layout(
     place = place or (lambda index: index)
     gives_coordinates = isinstance(place(layout(0)), tuple)
     if bank is not None and (not isinstance(bank, int) or bank < 1 or gives_coordinates):
-        raise LayoutError(f"picture: {layout} has no banks of elements of {bank} bits")
+        raise LayoutError(
+            f"picture: {layout} has no banks of elements of {bank} bits; next: bank=16, of a layout of indices"
+        )
     one_row = layout.rank == 1
     extents = tuple(int(_core.size(layout, mode)) for mode in range(layout.rank))
     rows, columns, *rest = (1, *extents) if one_row else extents
@@ -166,7 +168,9 @@ class _Paint:
                 f"picture: color is a name or a function of coordinate and index, not {type(color).__name__}"
             )
         if color == "tile" and tile is None:
-            raise LayoutError("picture: color='tile' needs tile=, an extent for each of the modes 0 and 1")
+            raise LayoutError(
+                "picture: color='tile' needs tile=, an extent for each of the modes 0 and 1; next: tile=(2, 2)"
+            )
         self._color = None if color == "index" else color
         self.legend = _COLOURINGS.get(color, "what color= says") if self._color is not None else ""
         if mark is not None:
@@ -189,7 +193,9 @@ class _Paint:
                 return None if chosen is None else operator.index(chosen)
             except TypeError:
                 where = _core.print_tiler(coordinate)
-                raise LayoutError(f"picture: color gave {chosen!r} at {where}, neither an integer nor None") from None
+                raise LayoutError(
+                    f"picture: color gave {chosen!r} at {where}, neither an integer nor None; next: let it return one of these"
+                ) from None
         if self._color == "tile":
             tiles = [c // t for c, t in zip(flat, self.tile, strict=False) if t]
             return sum(number * step for number, step in zip(tiles, (1, 3), strict=False))
@@ -217,7 +223,9 @@ def _tile_of(tile: Any, layout: Any) -> tuple[int, ...]:
     given = _as_tuple(tile)
     extents = tuple(int(t) if isinstance(t, int) and not isinstance(t, bool) else 0 for t in given)
     if not 1 <= len(extents) <= min(layout.rank, 2) or min(extents) < 1:
-        raise LayoutError(f"picture: tile is an extent for mode 0, or for the modes 0 and 1, of {layout}; not {tile!r}")
+        raise LayoutError(
+            f"picture: tile is an extent for mode 0, or for the modes 0 and 1, of {layout}; not {tile!r}; next: tile=(2, 2)"
+        )
     return extents
 
 
@@ -225,7 +233,9 @@ def _check_mark(mark: Any, shape: Any) -> None:
     """Raise LayoutError for what is no coordinate of the shape, open or not."""
     if isinstance(mark, (tuple, list)):
         if not isinstance(shape, tuple) or len(mark) != len(shape):
-            raise LayoutError(f"picture: mark {mark!r} does not fit the shape {_core.print_tiler(shape)}")
+            raise LayoutError(
+                f"picture: mark {mark!r} does not fit the shape {_core.print_tiler(shape)}; next: an integer or None for each mode"
+            )
         for m, s in zip(mark, shape, strict=True):
             _check_mark(m, s)
     elif mark is not None:
@@ -639,7 +649,9 @@ def _word_cell(
 
 def _values(layout: Layout | ComposedLayout) -> list[Any]:
     if layout.size > _MAX_VALUES:
-        raise LayoutError(f"picture: {layout} has {layout.size} values; {_MAX_VALUES} at most can be drawn")
+        raise LayoutError(
+            f"picture: {layout} has {layout.size} values; {_MAX_VALUES} at most can be drawn; next: draw a slice of it"
+        )
     return list(_core.layout_values(layout, layout.size))
 
 

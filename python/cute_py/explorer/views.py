@@ -306,7 +306,7 @@ def operation(query: Query) -> View:
 def _second(op: str, text: str) -> Any:
     """Return the second argument: a layout where there is a colon or has to be one, else a tiler or an integer."""
     if not text:
-        raise OperandError(f"operation: {op} needs B")
+        raise OperandError(f"operation: {op} needs B; next: a layout such as 4:2, or a tiler such as (4,3)")
     if text.startswith("<"):
         return _core.parse(text)
     if ":" in text or op in _OF_LAYOUTS:
@@ -366,7 +366,7 @@ def banks(query: Query) -> View:
     element = all_atoms.value_type(of("type"))
     for name, tv in (("write", write), ("read", read)):
         if tv.size > _MOST_ACCESSED:
-            raise OperandError(f"{name}: {tv.size} values; {_MOST_ACCESSED} at most are looked at")
+            raise OperandError(f"{name}: {tv.size} values; {_MOST_ACCESSED} at most are looked at; next: fewer threads")
     counts = [_instructions(tv, vectors[f"{name}_vector"]) for name, tv in (("write", write), ("read", read))]
     is_small = max(tile.size, write.size, read.size) <= _MOST_SEARCHED and max(counts) <= _MOST_INSTRUCTIONS
 

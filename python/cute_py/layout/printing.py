@@ -136,5 +136,7 @@ def _layout(value: Any) -> Any:
     if isinstance(value, str):
         return ComposedLayout(value) if "o" in value else Layout(value)
     if not isinstance(value, (Layout, ComposedLayout)):
-        raise OperandError(f"print_layout: expected a layout, not {type(value).__name__}")
+        raise OperandError(
+            f"print_layout: expected a layout, not {type(value).__name__}; next: print_tensor(make_tensor(x)) prints an array"
+        )
     return value

@@ -67,7 +67,9 @@ class Memory:
                 f"tensor: an array of {array.dtype} holds Python objects; next: give an array of numbers, such as x.astype(float)"
             )
         if any(stride % item for stride in array.strides):
-            raise OperandError(f"tensor: the strides {array.strides} of the array are no multiples of its {item} bytes")
+            raise OperandError(
+                f"tensor: the strides {array.strides} of the array are no multiples of its {item} bytes; next: make_tensor(x.copy())"
+            )
         self.source = source
         self.dtype = array.dtype
         self.writeable = array.flags.writeable
@@ -119,7 +121,7 @@ class Memory:
         if offset + low < self.low or offset + high > self.high:
             raise LayoutError(
                 f"tensor: the layout {layout} reaches the elements {offset + low} to {offset + high} of an array that has "
-                f"{self.low} to {self.high}{hint}"
+                f"{self.low} to {self.high}{hint or '; next: a layout whose indices are among these'}"
             )
 
     def __reduce__(self) -> Any:
@@ -183,7 +185,9 @@ class Tensor(Drawable):
     @property
     def stride(self) -> Any:
         if isinstance(self.layout, ComposedLayout):
-            raise LayoutError(f"tensor.stride: {self.layout} has no strides")
+            raise LayoutError(
+                f"tensor.stride: {self.layout} has no strides; next: tensor.layout.inner.stride, of what is swizzled"
+            )
         return self.layout.stride
 
     @property
@@ -247,9 +251,11 @@ class Tensor(Drawable):
 
     def __setitem__(self, coord: Coord, value: Any) -> None:
         if not self._memory:
-            raise OperandError("tensor: coordinates and indices cannot be assigned")
+            raise OperandError(
+                "tensor: coordinates and indices cannot be assigned; next: make_tensor('int64', tensor.shape)"
+            )
         if not self._memory.writeable:
-            raise OperandError("tensor: the array is read-only")
+            raise OperandError("tensor: the array is read-only; next: make_tensor_like(x) has memory of its own")
         coord = _closed(coord)
         _check_coord(coord, self.layout.shape)
         if not _is_open(coord):
@@ -497,7 +503,7 @@ def make_tensor(
     np.float64(8.0)
     """
     if stride is not None and shape is None:
-        raise LayoutError("make_tensor: stride= needs shape=")
+        raise LayoutError("make_tensor: stride= needs shape=; next: make_tensor(x, (4, 8), (8, 1))")
     if layout_stride is not None:
         if shape is not None:
             raise LayoutError("make_tensor: give the shape and the stride once")
@@ -509,13 +515,15 @@ def make_tensor(
     owned = _owned_type(array)
     if owned is not None:
         if layout is None:
-            raise LayoutError(f"make_tensor: a tensor of {owned} of its own needs a layout")
+            raise LayoutError(
+                f"make_tensor: a tensor of {owned} of its own needs a layout; next: make_tensor('{owned}', (4, 8))"
+            )
         return _owning(owned, _as_layout(layout))
     if isinstance(array, str):
         array = _layout_of_text(array)
     if isinstance(array, (Layout, ComposedLayout)):
         if layout is not None:
-            raise LayoutError("make_tensor: one layout is enough")
+            raise LayoutError("make_tensor: one layout is enough; next: composition(A, B) is a layout of both")
         return Tensor(array, None, 0)
     space = ""
     if isinstance(array, _Pointer):
@@ -567,7 +575,9 @@ def _owning(dtype: np.dtype[Any], layout: Layout | ComposedLayout) -> Tensor:
     low, high = _reach(layout) if layout.size else (0, -1)
     most = _MOST_BYTES // max(dtype.itemsize, 1)
     if high - low + 1 > most:
-        raise LayoutError(f"make_tensor: {layout} needs {high - low + 1} elements of {dtype}, {most} is the most")
+        raise LayoutError(
+            f"make_tensor: {layout} needs {high - low + 1} elements of {dtype}, {most} is the most; next: a tile of it"
+        )
     # The first element is where index 0 is, also where strides are negative.
     line = np.zeros(max(high, 0) - min(low, 0) + 1, dtype)
     memory = Memory(line, line, "")
@@ -590,7 +600,7 @@ def make_fragment_like(value: Any, dtype: Any = None) -> Any:
         return _core.make_fragment_like(value)
     chosen = dtype if dtype is not None else value.dtype
     if chosen is None:
-        raise OperandError("make_fragment_like: the tensor has no element type; give dtype=")
+        raise OperandError("make_fragment_like: the tensor has no element type; next: dtype='float32'")
     return _owning(_element_type("make_fragment_like", chosen), _core.make_fragment_like(value.layout))
 
 
@@ -607,7 +617,8 @@ def make_counting_tensor(layout: Any, origin: Any = None) -> Tensor:
     if not isinstance(origin, (int, np.integer, tuple)) or isinstance(origin, tuple) != gives_coordinates:
         kind = "coordinates" if gives_coordinates else "indices"
         raise LayoutError(
-            f"make_counting_tensor: {tensor.layout} gives {kind}, which {origin!r} cannot be the origin of"
+            f"make_counting_tensor: {tensor.layout} gives {kind}, which {origin!r} cannot be the origin of; next: "
+            f"{'a tuple such as (0, 0)' if gives_coordinates else 'an integer'}"
         )
     return Tensor(tensor.layout, None, origin)
 
@@ -661,11 +672,15 @@ def make_identity_tensor(shape: Any) -> Tensor:
 def make_tensor_like(tensor: Tensor, dtype: Any = None) -> Tensor:
     """Return a tensor with new memory, zeroed, of the same shape, its strides in the same order and compact."""
     if not isinstance(tensor, Tensor):
-        raise OperandError(f"make_tensor_like: tensor must be a Tensor, not {type(tensor).__name__}")
+        raise OperandError(
+            f"make_tensor_like: tensor must be a Tensor, not {type(tensor).__name__}; next: make_tensor of an array"
+        )
     layout = tensor.layout.inner if isinstance(tensor.layout, ComposedLayout) else tensor.layout
     chosen = dtype if dtype is not None else tensor.dtype
     if chosen is None:
-        raise OperandError("make_tensor_like: the tensor has no element type; give dtype=")
+        raise OperandError(
+            "make_tensor_like: the tensor has no element type; next: make_tensor('float32', tensor.shape)"
+        )
     return _owning(_element_type("make_tensor_like", chosen), _core.make_layout_like(layout))
 
 
@@ -679,15 +694,19 @@ def recast(tensor: Tensor, dtype: Any) -> Tensor:
     """
     memory = _tensor("recast", tensor)._memory
     if memory is None:
-        raise OperandError("recast: coordinates and indices have no bits")
+        raise OperandError("recast: coordinates and indices have no bits; next: a tensor of an array")
     new = _element_type("recast", dtype)
     old_bits, new_bits = 8 * memory.dtype.itemsize, 8 * new.itemsize
     if old_bits % new_bits and new_bits % old_bits:
-        raise LayoutError(f"recast: of {old_bits} and {new_bits} bits none is a multiple of the other")
+        raise LayoutError(
+            f"recast: of {old_bits} and {new_bits} bits none is a multiple of the other; next: recast to uint8 first"
+        )
     layout = _core.recast_layout(tensor.layout, old_bits, new_bits)
     first = (tensor._base - memory.low) * old_bits
     if first % new_bits:
-        raise LayoutError(f"recast: the first element is {first} bits from the array's, no multiple of {new_bits}")
+        raise LayoutError(
+            f"recast: the first element is {first} bits from the array's, no multiple of {new_bits}; next: copy it to make_tensor_like(x) first"
+        )
     line = memory.line()
     whole = line.size * old_bits // new_bits * new_bits // old_bits  # a rest of the array makes no element
     return Tensor(layout, Memory(line[:whole].view(new), memory.source, memory.space), first // new_bits)
@@ -713,7 +732,7 @@ def local_tile(tensor: Any, tiler: Any, coord: Coord, proj: Any = None) -> Any:
         return tiled[inner, coord]
     except LayoutError:
         raise LayoutError(
-            f"local_tile: there is no tile {_core.print_tiler(coord)} of {_core.print_tiler(tiles)} tiles"
+            f"local_tile: there is no tile {_core.print_tiler(coord)} of {_core.print_tiler(tiles)} tiles; next: count them from 0"
         ) from None
 
 
@@ -725,7 +744,9 @@ def local_partition(tensor: Any, tile: Any, index: int, proj: Any = None) -> Any
     """
     threads = Layout(tile)
     if not isinstance(index, (int, np.integer)) or isinstance(index, bool) or not 0 <= index < threads.cosize:
-        raise LayoutError(f"local_partition: there is no thread {index!r} in {threads}")
+        raise LayoutError(
+            f"local_partition: there is no thread {index!r} in {threads}; next: one of 0 to {threads.cosize - 1}"
+        )
     if proj is not None:
         threads = _core.dice(proj, threads)
     if isinstance(tensor, (Layout, ComposedLayout, str)):
@@ -745,16 +766,18 @@ def copy(source: Tensor, destination: Tensor) -> None:
     if source.size != destination.size:
         raise LayoutError(
             f"copy: the source {source.layout} has {source.size} elements, the destination {destination.layout} "
-            f"{destination.size}"
+            f"{destination.size}; next: copy into make_tensor_like(source)"
         )
     if not destination._memory:
-        raise OperandError("copy: coordinates and indices cannot be assigned; next: make_tensor_like(x) has memory")
+        raise OperandError(
+            "copy: coordinates and indices cannot be assigned; next: make_tensor('int64', destination.shape)"
+        )
     if not destination._memory.writeable:
         raise OperandError("copy: the destination's array is read-only; next: copy into make_tensor_like(x)")
     if source._memory:
         values = source._gather()
     elif source._gives_coordinates:
-        raise OperandError("copy: the source holds coordinates; next: assign them one by one")
+        raise OperandError("copy: the source holds coordinates; next: source.numpy() makes an array of tuples of them")
     else:
         source._check_count(_MOST_INDICES)
         values = source._indices()
@@ -780,7 +803,7 @@ def _tensor(operation: str, value: Any) -> Tensor:
     if isinstance(value, Tensor):
         return value
     raise OperandError(
-        f"{operation}: expected a Tensor or a Layout, not {type(value).__name__}; make_tensor(x) makes one"
+        f"{operation}: expected a Tensor or a Layout, not {type(value).__name__}; next: make_tensor of an array"
     )
 
 
@@ -790,16 +813,20 @@ def _as_numpy(array: Any) -> np.ndarray[Any, Any]:
     if isinstance(array, np.ndarray):
         return array
     if not hasattr(array, "__dlpack__"):
-        raise OperandError(f"make_tensor: array must be an array or a layout, not {type(array).__name__}")
+        raise OperandError(
+            f"make_tensor: array must be an array or a layout, not {type(array).__name__}; next: numpy.asarray(x)"
+        )
     device = array.__dlpack_device__()
     if device[0] not in (1, 3):
         raise OperandError(
-            "make_tensor: the array lies in GPU memory, whose elements Python cannot read; copy it to the host"
+            "make_tensor: the array lies in GPU memory, whose elements Python cannot read; next: copy it to the host"
         )
     try:
         return np.from_dlpack(array)
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
-        raise OperandError(f"make_tensor: NumPy cannot view the array: {error}") from None
+        raise OperandError(
+            f"make_tensor: NumPy cannot view the array: {error}; next: numpy.asarray(x), or what copies it to the host"
+        ) from None
 
 
 def _array_reach(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, int]:
@@ -819,11 +846,13 @@ def _reach(layout: Layout | ComposedLayout) -> tuple[int, int]:
     if isinstance(layout, ComposedLayout):
         if layout.size <= _ENUMERATED:
             if isinstance(layout(0), tuple):
-                raise LayoutError(f"tensor: {layout} gives coordinates, an array needs indices")
+                raise LayoutError(
+                    f"tensor: {layout} gives coordinates, an array needs indices; next: make_tensor(layout)"
+                )
             indices = np.frombuffer(_core.layout_indices(layout), np.int64)
             return int(indices.min()), int(indices.max())
         if not isinstance(layout.outer, Swizzle):
-            raise LayoutError(f"tensor: {layout} is too large to be checked against the array")
+            raise LayoutError(f"tensor: {layout} is too large to be checked against the array; next: a tile of it")
         low, high = _reach(layout.inner)
         # A swizzle changes bits below the top of its own masks and no others.
         mask = (1 << (layout.outer.bits + layout.outer.base + abs(layout.outer.shift))) - 1
@@ -834,7 +863,7 @@ def _reach(layout: Layout | ComposedLayout) -> tuple[int, int]:
     low = high = 0
     for extent, step in pairs:
         if isinstance(step, ScaledBasis):
-            raise LayoutError(f"tensor: {layout} gives coordinates, an array needs indices")
+            raise LayoutError(f"tensor: {layout} gives coordinates, an array needs indices; next: make_tensor(layout)")
         last = (int(extent) - 1) * int(step)
         low, high = low + min(last, 0), high + max(last, 0)
     return low, high
@@ -888,11 +917,13 @@ def _check_coord(coord: Coord, shape: Any) -> None:
         return
     if isinstance(coord, (tuple, list)):
         if not isinstance(shape, tuple) or len(coord) != len(shape):
-            raise LayoutError(f"tensor: the coordinate {coord} does not fit the shape {_core.print_tiler(shape)}")
+            raise LayoutError(
+                f"tensor: the coordinate {coord} does not fit the shape {_core.print_tiler(shape)}; next: one for each mode"
+            )
         for c, s in zip(coord, shape, strict=True):
             _check_coord(c, s)
     elif not isinstance(coord, (int, np.integer)) or isinstance(coord, bool):
-        hint = "; None leaves a mode open" if isinstance(coord, slice) or coord is Ellipsis else ""
+        hint = "; next: None leaves a mode open" if isinstance(coord, slice) or coord is Ellipsis else ""
         raise LayoutError(f"tensor: a coordinate is an integer, None, or a tuple of these, not {coord!r}{hint}")
     elif not 0 <= coord < _core.size(shape):
         raise LayoutError(f"tensor: the coordinate {coord} is outside of {_core.print_tiler(shape)}")

@@ -101,7 +101,9 @@ def wavefronts(addresses: npt.ArrayLike, width: int, *, is_write: bool = False) 
     if not 1 <= len(where) <= WARP:
         raise OperandError(f"wavefronts: a warp has 1 to {WARP} active threads, not {len(where)}")
     if np.any(where % width):
-        raise OperandError(f"wavefronts: an address is no multiple of the {width} bytes that the instruction moves")
+        raise OperandError(
+            f"wavefronts: an address is no multiple of the {width} bytes that the instruction moves; next: a smaller width"
+        )
     words = max(width // WORD, 1)
     together = served_together(where, width, is_write=is_write)
     parts = [_words(where[i : i + together], words) for i in range(0, len(where), together)]
@@ -156,7 +158,7 @@ def bank_conflicts(smem: Any, tv: Any, dtype: Any, *, vector: int = 1, is_write:
     values = int(_core.size(partition, 1))
     _at_least_one("bank_conflicts", "vector", vector)
     if values % vector:
-        raise LayoutError(f"bank_conflicts: {values} values do not divide into vectors of {vector}")
+        raise LayoutError(f"bank_conflicts: {values} values do not divide into vectors of {vector}; next: vector=1")
     if element.bits * vector not in _WIDTHS:
         fitting = [width // element.bits for width in _WIDTHS if width % element.bits == 0]
         raise LayoutError(
@@ -251,11 +253,13 @@ def _table(operation: str, layout: Any, partition: Layout) -> npt.NDArray[np.int
     outside = isinstance(coords, tuple) or bool(np.any((coords < 0) | (coords >= layout.size)))
     if outside:
         raise LayoutError(
-            f"{operation}: the threads of {partition} go to coordinates that the tile {layout} does not have"
+            f"{operation}: the threads of {partition} go to coordinates that the tile {layout} does not have; next: a larger tile"
         )
     elements = layout(coords)
     if isinstance(elements, tuple):
-        raise LayoutError(f"{operation}: the tile {layout} gives coordinates, not elements")
+        raise LayoutError(
+            f"{operation}: the tile {layout} gives coordinates, not elements; next: a layout whose strides are integers"
+        )
     if elements.size and not 0 <= int(elements.min()) <= int(elements.max()) < _FARTHEST:
         raise LayoutError(f"{operation}: the tile {layout} goes beyond what shared memory could hold")
     table: npt.NDArray[np.int64] = elements.reshape(int(_core.size(partition, 1)), int(_core.size(partition, 0)))
@@ -267,13 +271,19 @@ def _cost(table: npt.NDArray[np.int64], bits: int, vector: int, is_write: bool) 
     values, threads = table.shape
     grouped = table.reshape(values // vector, vector, threads)
     if np.any(np.diff(grouped, axis=1) != 1):
-        raise LayoutError(f"bank_conflicts: the {vector} values of an instruction are no neighbours in shared memory")
+        raise LayoutError(
+            f"bank_conflicts: the {vector} values of an instruction are no neighbours in shared memory; next: vector=1"
+        )
     first = grouped[:, 0, :] * bits
     if np.any(first % (bits * vector)):
-        raise LayoutError(f"bank_conflicts: a vector of {vector} elements is not aligned to its size")
+        raise LayoutError(
+            f"bank_conflicts: a vector of {vector} elements is not aligned to its size; next: vector=1, or pad the tile's strides"
+        )
     width = bits * vector // 8
     if width > 16:
-        raise LayoutError(f"bank_conflicts: no instruction moves {width} bytes for a thread; 16 are the most")
+        raise LayoutError(
+            f"bank_conflicts: no instruction moves {width} bytes for a thread; 16 are the most; next: a smaller vector="
+        )
     total = NOTHING
     for row in first // 8:
         for warp in range(0, threads, WARP):
@@ -330,7 +340,7 @@ def best_swizzle(
     """
     layout = _layout(tile, "best_swizzle", "tile")
     if isinstance(layout, ComposedLayout):
-        raise LayoutError(f"best_swizzle: the tile {layout} is swizzled already")
+        raise LayoutError(f"best_swizzle: the tile {layout} is swizzled already; next: best_swizzle(tile.inner, ...)")
     element = value_type(dtype)
     tables = []
     for name, tv, vector in (("write_tv", write_tv, write_vector), ("read_tv", read_tv, read_vector)):
@@ -340,7 +350,9 @@ def best_swizzle(
         values = int(_core.size(partition, 1))
         _at_least_one("best_swizzle", name.replace("tv", "vector"), vector)
         if values % vector:
-            raise LayoutError(f"best_swizzle: {values} values of {name} do not divide into vectors of {vector}")
+            raise LayoutError(
+                f"best_swizzle: {values} values of {name} do not divide into vectors of {vector}; next: {name.replace('tv', 'vector')}=1"
+            )
         tables.append((_table("best_swizzle", layout, partition), vector))
     index_bits = max(int(layout.cosize) - 1, 1).bit_length()
     results: list[tuple[int, int, int, Swizzle, list[BankConflicts]]] = []

@@ -189,14 +189,14 @@ def make_tma_copy(
     whole = _layout("tensor", tensor)
     shared = _core.parse(smem) if isinstance(smem, str) else smem
     if not isinstance(shared, (Layout, ComposedLayout)):
-        raise OperandError(f"make_tma_copy: smem must be a layout, not {smem!r}")
+        raise OperandError(f"make_tma_copy: smem must be a layout, not {smem!r}; next: Layout((64, 64))")
     plain = _plain(shared)
     plain = Layout(_static(plain.shape), _static(plain.stride))  # as CuTe wants what is in shared memory
     extents = _static(_core.product_each(plain.shape) if tile is None else tile)
     of_tile = _core.composition(_core.make_identity_layout(whole.shape), _tiler(extents))
     if _core.size(of_tile) != plain.size:
         raise LayoutError(
-            f"make_tma_copy: a tile of {notation(extents)} has {int(_core.size(of_tile))} elements, smem {shared} has {int(plain.size)}"
+            f"make_tma_copy: a tile of {notation(extents)} has {int(_core.size(of_tile))} elements, smem {shared} has {int(plain.size)}; next: leave tile out"
         )
 
     basis = _group(_box(whole, plain, of_tile))
@@ -246,7 +246,8 @@ def tma_partition(
     of_smem, of_global = _core.shape(smem, 0), _core.shape(coordinates.layout, 0)
     if _core.size(of_smem) != _core.size(of_global):
         raise LayoutError(
-            f"tma_partition: mode 0 of smem has {int(_core.size(of_smem))} elements, of the coordinates {int(_core.size(of_global))}"
+            f"tma_partition: mode 0 of smem has {int(_core.size(of_smem))} elements, of the coordinates {int(_core.size(of_global))}; "
+            "next: group the modes of a tile in both, group(x, 0, 2)"
         )
     plain = _plain(smem)
     inverse = _core.right_inverse(_core.get(plain, 0))
@@ -272,7 +273,9 @@ def tma_partition(
 def _layout(name: str, value: Any) -> Layout:
     layout = _core.parse(value) if isinstance(value, str) else value
     if not isinstance(layout, Layout):
-        raise OperandError(f"make_tma_copy: {name} must be a layout without a swizzle, not {value!r}")
+        raise OperandError(
+            f"make_tma_copy: {name} must be a layout without a swizzle, not {value!r}; next: Layout((256, 256)), or '(256,256):(1,256)'"
+        )
     return layout
 
 

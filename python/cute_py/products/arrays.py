@@ -123,6 +123,7 @@ def way_to_an_array(name: str, thing: Any) -> str:
     """Return what to do with an operand that is no array in memory: the next step of an error."""
     if isinstance(thing, type):
         return "pass an array of it"
+    name = name if name.isidentifier() else "x"  # "operand 1"
     for base in type(thing).__mro__:
         library = base.__module__.partition(".")[0]
         if library in ("jax", "jaxlib"):  # a tracer; an array would have been taken
@@ -135,9 +136,21 @@ def way_to_an_array(name: str, thing: Any) -> str:
             return f"pass {name}.toarray(), which is dense"
         if library in ("pandas", "polars", "xarray", "pyarrow") and hasattr(thing, "to_numpy"):
             return f"pass {name}.to_numpy()"
-    if isinstance(thing, (list, tuple, int, float, complex)):
-        return f"numpy.asarray({name}) makes an array of it"
+    if isinstance(thing, (int, float, complex)):
+        return f"pass an array, such as numpy.full(shape, {name}, 'float32')"
+    if isinstance(thing, (list, tuple)):
+        return _way_from_a_list(name, thing)
     return "pass an array of NumPy, CuPy, PyTorch, JAX or any other library with __dlpack__"
+
+
+def _way_from_a_list(name: str, numbers: Any) -> str:
+    try:
+        kind = np.asarray(numbers).dtype.kind
+    except Exception:  # whatever its elements raise
+        kind = "O"
+    if kind in "biu":  # of which no kernel multiplies NumPy's default
+        return f"numpy.asarray({name}, 'float64') makes an array of it"
+    return f"numpy.asarray({name}) makes an array of it" if kind in "fc" else "pass an array of numbers"
 
 
 def type_of(array: Any) -> str:

@@ -30,7 +30,9 @@ _MOST_MODES = 64  # of an array, as NumPy has them
 
 def _labels_of_contract(subscripts: Any, A: Any, B: Any) -> tuple[str, Labels]:
     if not isinstance(subscripts, str):
-        raise OperandError(f"contract: subscripts are a text such as 'abk,ck->abc', got {type(subscripts).__name__}")
+        raise OperandError(
+            f"contract: subscripts are a text such as 'abk,ck->abc', got {type(subscripts).__name__}\n  next: contract('abk,ck->abc', A, B)"
+        )
     ranks = len(shape_of("contract", "A", A)), len(shape_of("contract", "B", B))
     (a, b), d = _subscripts.parse("contract", subscripts, ranks)
     return f"contract({subscripts!r})", (a, b, d)

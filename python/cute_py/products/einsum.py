@@ -249,7 +249,9 @@ class EinsumPlan:
             sum(1 for step in self._steps for i in (step.first, step.second) if i is not None) - len(self._steps) + 1
         )
         if len(arrays) != count:
-            raise OperandError(f"this plan of einsum takes {count} arrays, got {len(arrays)}")
+            raise OperandError(
+                f"this plan of einsum takes {count} arrays, got {len(arrays)}\n  next: pass those that it was made for"
+            )
         values = with_numbers("einsum", arrays)
         for step, plan in zip(self._steps, self._plans, strict=True):
             x = values[step.first]
@@ -667,7 +669,10 @@ def _require(name: str, labels: tuple[str, ...], shapes: tuple[tuple[int, ...], 
     for i, dtype in enumerate(types, 1):
         if dtype and dtype not in _FACTORS:
             raise OperandError(
-                text(f"multiplies {', '.join(_FACTORS)}, and operand {i} is none of them", f"convert operand {i}")
+                text(
+                    f"multiplies {', '.join(_FACTORS)}, and operand {i} is none of them",
+                    f"convert operand {i}, for instance to float64",
+                )
             )
     known: dict[
         str, tuple[int, int]

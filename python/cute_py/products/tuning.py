@@ -108,7 +108,7 @@ def tune(product: Product[P], /, *arguments: P.args, **options: P.kwargs) -> Tun
     if not isinstance(product, _core.Product) or product.__name__ == "permute":
         raise OperandError(
             f"tune takes a product of two arrays, such as cute_py.gemm and cute_py.contract, got {product!r}\n"
-            "  next: tune contract with the subscripts of each pair that einsum.explain shows"
+            "  next: tune(cute_py.gemm, A, B); for einsum, contract with the subscripts of each pair that einsum.explain shows"
         )
     explanation: Explanation = product.explain(*arguments, **options)
     if explanation.tuned:  # anew
@@ -183,11 +183,15 @@ def load_tuning(path: str | os.PathLike[str]) -> int:
     try:
         data = json.loads(content.decode("utf-8"))
         if data["cute_py_tuning"] != _VERSION:
-            raise OperandError(f"load_tuning: {path} is of version {data['cute_py_tuning']}, and this reads {_VERSION}")
+            raise OperandError(
+                f"load_tuning: {path} is of version {data['cute_py_tuning']}, and this reads {_VERSION}\n  next: tune again, with this version of cute_py"
+            )
         entries = [_entry_of(x) for x in data["products"]]
+    except OperandError:
+        raise
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise OperandError(
-            f"load_tuning: {path} is no file of save_tuning ({error!r})\n  next: delete it, and tune again"
+            f"load_tuning: {path} is no file of save_tuning ({error!r})\n  next: pass a file that save_tuning wrote, or tune again"
         ) from None
     for device, product, kernel, transposed, parts, packed, us in entries:
         _core.put_tuned(device, product, (kernel, transposed, parts, packed))
