@@ -91,6 +91,19 @@ def test_torch_tensors_that_are_not_what_their_memory_says() -> None:
             cute_py.gemm(*operands)
 
 
+@pytest.mark.parametrize("name", ["int1", "int4", "uint1", "uint4"])
+def test_numbers_of_less_than_a_byte_are_not_taken_for_bytes(name: str) -> None:
+    torch = need("torch")
+    if not hasattr(torch, name):
+        pytest.skip(f"this PyTorch has no {name}")
+    bytes_ = torch.arange(-6, 6, dtype=torch.int8).reshape(3, 4)
+    packed = bytes_.view(getattr(torch, name))
+    for call in (lambda x: cute_py.einsum("ij,kj->ik", x, x), lambda x: cute_py.permute(x, (1, 0))):
+        with pytest.raises(OperandError, match=rf"A has elements of torch\.{name}.*\n  next: pass A\.view\("):
+            call(packed)
+        assert call(packed.view(torch.int8)).equal(call(bytes_))
+
+
 @pytest.mark.parametrize("device", TORCH_DEVICES)
 def test_conjugate_views_of_torch(device: str) -> None:
     torch = need("torch")

@@ -76,7 +76,7 @@ class Helpers {
   // taken now, and a thread that cannot have it does not help.
   static bool has_memory_to_throw() {
     constexpr std::size_t kEnough = std::size_t{64} << 10;
-    void* const memory = std::malloc(kEnough);
+    void* const volatile memory = std::malloc(kEnough);  // which a compiler would else leave out
     if (memory == nullptr) return false;
     std::free(memory);
     return std::uncaught_exceptions() == 0;

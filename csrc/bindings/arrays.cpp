@@ -152,6 +152,8 @@ void Operand::look_at(dlpack::Tensor const& tensor) {
   // How far the elements reach, so that a layout that no memory can hold is not computed with.
   constexpr auto kMostElements = static_cast<unsigned __int128>(std::numeric_limits<std::int64_t>::max() / 16);
   unsigned __int128 reach = 0;
+  __int128 lowest = 0;
+  __int128 highest = 0;
   bool empty = false;
   bool too_long = false;
   for (int i = 0; i < view_.rank; ++i) {
@@ -164,6 +166,7 @@ void Operand::look_at(dlpack::Tensor const& tensor) {
              static_cast<unsigned __int128>(step < 0 ? -step : step);
     too_long = too_long || reach > kMostElements;
     reach = std::min(reach, kMostElements);
+    if (!too_long) (step < 0 ? lowest : highest) += step * (extent > 0 ? extent - 1 : 0);
   }
   if (!empty && too_long) {
     refuse(std::string(view_.name) + " has a layout that spans more than any memory, " +
@@ -177,6 +180,14 @@ void Operand::look_at(dlpack::Tensor const& tensor) {
 
   // As a number: nobody says that there is an array to point into.
   auto const address = reinterpret_cast<std::uintptr_t>(tensor.data) + tensor.byte_offset;
+  constexpr __int128 kAddresses = __int128{1} << 64;
+  auto const origin = __int128{reinterpret_cast<std::uintptr_t>(tensor.data)} + __int128{tensor.byte_offset};
+  __int128 const bytes = (view_.dtype.bits * view_.dtype.lanes + 7) / 8;
+  if (!empty && (origin + lowest * bytes < 0 || origin + (highest + 1) * bytes > kAddresses)) {
+    refuse(std::string(view_.name) + " has elements at addresses that no memory has, " +
+               layout_text(view_.rank, tensor.shape, strides) + " from byte " + std::to_string(tensor.byte_offset),
+           "check its producer");
+  }
   view_.data = reinterpret_cast<void*>(address);
   // A GPU cannot read a number that is not at a multiple of its size; of a complex one, its parts.
   auto const alignment =
@@ -280,6 +291,14 @@ void Operand::import_view(dlpack::ExchangeApi const& api, std::optional<std::uin
     look_at(tensor);
   };
   look();
+  // PyTorch's types of less than a byte lie in bytes, and are exported as if they were whole ones.
+  if (view_.dtype.bits == 8 && (view_.dtype.code == dlpack::kInt || view_.dtype.code == dlpack::kUInt)) {
+    auto const type = py::str(object_.attr("dtype")).cast<std::string>();
+    if (type != "torch.int8" && type != "torch.uint8" && is_within(type, "torch")) {
+      refuse(std::string(view_.name) + " has elements of " + type + ", which PyTorch exports as bytes",
+             "pass " + std::string(view_.name) + ".view(torch.int8) to compute with the bytes");
+    }
+  }
   if (view_.dtype.code == dlpack::kComplex && is_flagged(is_conj)) {
     other_ = object_.attr("conj")();  // of the same memory, and no longer conjugated
     object_ = other_;
