@@ -211,10 +211,10 @@ def test_what_a_kernel_must_not_touch_is_an_error(tmp_path: Path, emulator: list
         "counting before a fence": f"{here}counts its CTA with no __threadfence after the barrier",
         "counting with no fence after it": f"{here}comes to a barrier after it counted its CTA, with no __threadfence",
         "box": "nothing",
-        "box at an odd address": "emulator: a tensor map breaks a rule of the copy engine: address: 0x8 is no multiple of 16",
-        "box of odd rows": "emulator: a tensor map breaks a rule of the copy engine: global stride of mode 1: 9 elements are"
+        "box at an odd address": "emulator: a tensor map breaks a rule of TMA: address: 0x8 is no multiple of 16",
+        "box of odd rows": "emulator: a tensor map breaks a rule of TMA: global stride of mode 1: 9 elements are"
         " 18 bytes, no multiple of 16; next: pad it to 16 elements",
-        "box beyond its swizzle": "emulator: a tensor map breaks a rule of the copy engine: swizzle span: the box is 256 bytes"
+        "box beyond its swizzle": "emulator: a tensor map breaks a rule of TMA: swizzle span: the box is 256 bytes"
         " wide, the swizzle spans 128; next: a box of 64 elements",
         "one thread": f"emulator: kernel: thread 5 of block (1,0,0) reads 4 bytes at A + 160 bytes, {elsewhere}",
     }

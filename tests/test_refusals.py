@@ -246,7 +246,7 @@ WITHOUT: dict[str, dict[str, str]] = {
         "emulator: a CTA cannot have {} bytes of shared memory": "none: a fault of the kernel that runs",
     },
     "csrc/emulator/sm90.cpp": {
-        "emulator: a tensor map breaks a rule of the copy engine: {}": "none: a fault of the kernel that runs",
+        "emulator: a tensor map breaks a rule of TMA: {}": "none: a fault of the kernel that runs",
     },
     "csrc/execution/location.cpp": {
         "kernel": "next: the bindings add the names that are near",

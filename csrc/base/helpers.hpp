@@ -73,10 +73,11 @@ class Helpers {
   }
 
   // The first exception of a thread takes memory of its own, without which the C library ends the process. So it is
-  // taken now, and a thread that cannot have it does not help.
+  // taken now, and a thread that cannot have it does not help. The pointer is volatile because a compiler may remove a
+  // malloc whose memory is only freed.
   static bool has_memory_to_throw() {
     constexpr std::size_t kEnough = std::size_t{64} << 10;
-    void* const volatile memory = std::malloc(kEnough);  // which a compiler would else leave out
+    void* const volatile memory = std::malloc(kEnough);
     if (memory == nullptr) return false;
     std::free(memory);
     return std::uncaught_exceptions() == 0;

@@ -164,7 +164,7 @@ void mbarrier_wait(void const* at, std::uint32_t parity) {
 
 TensorMap map_of(TensorBox const& box, void* data) {
   auto const broken = broken_rules(box, data);
-  if (!broken.empty()) throw KernelError("emulator: a tensor map breaks a rule of the copy engine: " + broken.front());
+  if (!broken.empty()) throw KernelError("emulator: a tensor map breaks a rule of TMA: " + broken.front());
   Map const made{box, static_cast<char*>(data)};
   TensorMap map{};
   std::memcpy(&map, &made, sizeof(made));
