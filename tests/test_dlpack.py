@@ -229,6 +229,20 @@ def test_the_exchange_interface_is_used(array: np.ndarray) -> None:
     assert B.deleted == 0  # there was no capsule
 
 
+def test_int8_through_an_exchange_interface_that_tells_no_type() -> None:
+    shape, strides = (ctypes.c_int64 * 2)(6, 5), (ctypes.c_int64 * 2)(5, 1)
+    A = np.arange(-15, 15, dtype=np.int8).reshape(6, 5)
+
+    @View
+    def view(array: Any, tensor: Any) -> int:
+        tensor[0] = DLTensor(array.array.ctypes.data, 1, 0, 2, 0, 8, 1, shape, strides, 0)
+        return 0
+
+    B = exchanging(view, NO_STREAM)(A)
+    assert not hasattr(B, "dtype")
+    np.testing.assert_array_equal(cute_py.gemm(A, B), A.astype(np.int32) @ A.T.astype(np.int32))
+
+
 def test_an_exchange_interface_without_a_shape(array: np.ndarray) -> None:
     @View
     def view(array: Any, tensor: Any) -> int:

@@ -293,7 +293,7 @@ void Operand::import_view(dlpack::ExchangeApi const& api, std::optional<std::uin
   look();
   // PyTorch's types of less than a byte lie in bytes, and are exported as if they were whole ones.
   if (view_.dtype.bits == 8 && (view_.dtype.code == dlpack::kInt || view_.dtype.code == dlpack::kUInt)) {
-    auto const type = py::str(object_.attr("dtype")).cast<std::string>();
+    auto const type = py::str(py::getattr(object_, "dtype", py::none())).cast<std::string>();
     if (type != "torch.int8" && type != "torch.uint8" && is_within(type, "torch")) {
       refuse(std::string(view_.name) + " has elements of " + type + ", which PyTorch exports as bytes",
              "pass " + std::string(view_.name) + ".view(torch.int8) to compute with the bytes");
