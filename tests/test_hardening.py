@@ -16,6 +16,8 @@ import stat
 import subprocess
 import sys
 import textwrap
+import threading
+import time
 import unittest.mock
 import warnings
 from collections.abc import Callable
@@ -391,6 +393,28 @@ def test_ctrl_c_is_answered_wherever_a_call_takes_long(case: str) -> None:
     assert ended.returncode == 0, ended.stderr
     seconds, slow = ended.stdout.split()
     assert float(seconds) < 0.5 * float(slow), case
+
+
+def test_other_threads_have_turns_while_a_long_list_is_made() -> None:
+    layout = cute_py.Layout("(4096,4096):(1,4097)")
+    turns = 0
+    ended = threading.Event()
+
+    def count() -> None:
+        nonlocal turns
+        while not ended.is_set():
+            turns += 1
+            time.sleep(0)  # gives up the GIL, and has to get it again
+
+    counter = threading.Thread(target=count)
+    counter.start()
+    try:
+        before = turns
+        cute_py.layout_values(layout, layout.size)
+        assert turns - before >= 8  # of 32 times that the GIL is released
+    finally:
+        ended.set()
+        counter.join()
 
 
 def test_a_child_that_a_handler_forks_in_a_product_gets_an_error() -> None:
