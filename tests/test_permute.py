@@ -68,6 +68,21 @@ def test_random_copies_keep_every_bit(device: str, seed: int) -> None:
         assert bits(out) == bits(expected), (A.shape, A.strides, axes, out.strides, dtype)
 
 
+@pytest.mark.parametrize("device", [*DEVICES, pytest.param("cuda", marks=pytest.mark.gpu)])
+@pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64"])
+def test_a_long_mode_beside_a_few_elements(device: str, dtype: str) -> None:
+    """A line of A is cut within the long mode, whose words in D are whole."""
+    chance = random.Random(dtype)
+    word = 16 // np.dtype(dtype).itemsize
+    shapes = [(5, 3240), (5, 1728), (7, 2480), (5, 2, 2560)]
+    shapes += [(*chance.choices(range(2, 14), k=chance.choice([1, 1, 2])), word // 2 * chance.randint(1, 400)) for _ in range(60)]
+    for shape in shapes:
+        A = np.asfortranarray((np.arange(np.prod(shape)) % 120).reshape(shape).astype(dtype))
+        out = np.zeros(shape, dtype)
+        cute_py.permute(A, out=out, device=device)
+        assert bits(out) == bits(A), shape
+
+
 @pytest.mark.parametrize("device", DEVICES)
 def test_what_lies_between_the_elements_of_the_result_stays(device: str) -> None:
     for dtype, gap in [(np.int8, 3), (np.float16, 1), (np.float32, 5), (np.complex128, 1)]:

@@ -316,18 +316,25 @@ class PermutePlan {
       if (!is_dense && word_bytes < 4 && reached * limits_.bytes >= kSectorBytes) return;
       int const together = std::max(std::max(word_bytes, is_dense ? 4 : 1) / limits_.bytes, 1);
       // The first and the last window of a line have others' elements, too.
-      auto const most = std::int64_t{together} * limits_.threads - (word_bytes < 4 ? 2 * (together - 1) : 0);
-      bool const is_longer = reached * digits[i].extent > std::min<std::int64_t>(limits_.longest_line, most);
+      auto const in_threads = std::int64_t{together} * limits_.threads - (word_bytes < 4 ? 2 * (together - 1) : 0);
+      auto const most = std::min<std::int64_t>(limits_.longest_line, in_threads);
+      bool const is_longer = reached * digits[i].extent > most;
       if (is_longer) {
-        auto const step = i == 0 ? word_bytes / limits_.bytes : 1;
+        auto const step = elements_of_word(digits[i]);
         auto const inner = largest_divisor(digits[i].extent / step, limits_.line / reached / step) * step;
-        if (i > 0 && inner == 1) return;
+        if (i > 0 && (inner == 1 || reached * inner > most)) return;
         split(digits, i, inner);
       }
       digits[i].*along = true;
       if (is_longer) return;
       reached *= digits[i].extent;
     }
+  }
+
+  // A digit of unit stride is cut between words, those of A and those of D: a word is in one line of both.
+  std::int64_t elements_of_word(Digit const& digit) const {
+    int const bytes = std::max({limits_.bytes, digit.a == 1 ? a_.word_bytes : 0, digit.d == 1 ? d_.word_bytes : 0});
+    return bytes / limits_.bytes;
   }
 
   static void sort(std::vector<Digit>& digits, Stride<Digit> stride) {
