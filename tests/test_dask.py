@@ -118,6 +118,7 @@ def assert_law(name: str, given: list[Any], more: Any = (), what: Any = (), **op
         assert found == expected, (chunks, options)
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("subscripts", SHAPES_OF)
 def test_einsum_is_that_of_cute_py(subscripts: str, dtype: str) -> None:
@@ -126,6 +127,7 @@ def test_einsum_is_that_of_cute_py(subscripts: str, dtype: str) -> None:
         assert_law("einsum", given, what=(subscripts.partition(", ")[0],), **options)
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("dtype", TYPES)
 def test_other_functions_are_those_of_cute_py(dtype: str, options: dict[str, Any]) -> None:

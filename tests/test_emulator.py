@@ -109,7 +109,7 @@ def with_mutants(source: Path, first: int = 0) -> tuple[str, set[int]]:
 def emulator(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """The emulator, compiled once; its accesses are not instrumented."""
     folder = tmp_path_factory.mktemp("emulator")
-    command = [os.environ.get("CXX", "g++"), "-std=c++17", "-O1", f"-I{ROOT / 'csrc'}", "-c", *map(str, SOURCES)]
+    command = [os.environ.get("CXX", "g++"), "-std=c++17", "-O2", f"-I{ROOT / 'csrc'}", "-c", *map(str, SOURCES)]
     subprocess.run(command, check=True, cwd=folder)
     return sorted(folder.glob("*.o"))
 

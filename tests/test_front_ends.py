@@ -169,6 +169,7 @@ def answer(call: Callable[[], Any]) -> Any:
         return "refused"
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("product", PRODUCTS, ids=str)

@@ -74,6 +74,7 @@ def close(found: Any, expected: Any, tolerance: float = 1e-10) -> None:
     np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
 @pytest.mark.parametrize("case", EINSUMS, ids=lambda case: case[0])
@@ -85,6 +86,7 @@ def test_einsum_is_that_of_jax(case: tuple[str, list[tuple[int, ...]]], dtype: A
     close(found, jnp.einsum(subscripts, *operands), 1e-4 if dtype in (np.float32, np.complex64) else 1e-10)
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("dtype", [np.float64, np.complex128])
 @pytest.mark.parametrize("case", [case for case in EINSUMS if 0 not in case[1][0]], ids=lambda case: case[0])
 def test_derivatives_of_both_modes_and_orders(case: tuple[str, list[tuple[int, ...]]], dtype: Any) -> None:
@@ -331,6 +333,7 @@ def outcome(call: Callable[[], Any]) -> Any:
     return found.dtype, found.shape, found.tobytes()
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("options", [
     {}, *({"compute": x} for x in ("float32", "tfloat32", "float64", "complex64", "int32", "fast_float32")),
     *({"out_dtype": x} for x in ("float32", "float64", "float16", "int8")), {"compute": "float64", "out_dtype": "float32"},

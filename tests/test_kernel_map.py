@@ -134,6 +134,7 @@ def test_rows_of_two_coordinates_are_asked_for_by_both(kernel: Kernel) -> None:
         kernel.owner_of(C=(0, 0))
 
 
+@pytest.mark.thinned(16, by=lambda kernel: (kernel.kernel, kernel.predicated))
 @pytest.mark.parametrize("kernel", VARIANTS, ids=lambda k: k.name)
 def test_every_kernel_has_a_report(kernel: Kernel, page_of: Callable[[Kernel], str]) -> None:
     page = page_of(kernel)
@@ -141,6 +142,7 @@ def test_every_kernel_has_a_report(kernel: Kernel, page_of: Callable[[Kernel], s
         assert f">{section}</h2>" in page
 
 
+@pytest.mark.thinned(16, by=lambda kernel: (kernel.kernel, kernel.predicated))
 @pytest.mark.parametrize("kernel", [k for k in VARIANTS if k.copies_boxes], ids=lambda k: k.name)
 def test_boxes_fill_a_tile_and_keep_the_rules(kernel: Kernel, page_of: Callable[[Kernel], str]) -> None:
     config = kernel.config

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 
 import numpy as np
 import pytest
@@ -129,7 +130,7 @@ def test_nan_and_infinity_reach_their_row_or_column_only(
 
 @pytest.mark.parametrize(("variant", "target"), [v for v in variants_on_targets() if takes_all_strides(v.values[0])])
 def test_predicated_variants_take_any_layout_stride_and_pointer(
-    variant: Kernel, target: str, rng: np.random.Generator
+    variant: Kernel, target: str, rng: np.random.Generator, pytestconfig: pytest.Config
 ) -> None:
     m, n, k = within(variant, (37, 29, 23))
     strides = {
@@ -143,9 +144,10 @@ def test_predicated_variants_take_any_layout_stride_and_pointer(
     }
     factor, result = types_of(variant)
     integers = rng.integers(-8, 9, 100).astype(factor)
-    for (a_kind, b_kind), offset in zip(
-        itertools.product(strides, strides), itertools.cycle((0, 1, 2, 3)), strict=False
-    ):
+    pairs = list(zip(itertools.product(strides, strides), itertools.cycle((0, 1, 2, 3)), strict=False))
+    if not pytestconfig.getoption("all_cases"):
+        pairs = random.Random(variant.name).sample(pairs, len(pairs) // 3)
+    for (a_kind, b_kind), offset in pairs:
 
         def operand(kind: str, rows: int, columns: int, offset: int = offset) -> np.ndarray:
             layout = strides[kind](rows, columns)
@@ -170,8 +172,7 @@ def test_the_same_call_gives_the_same_bits(variant: Kernel, target: str, rng: np
     m, n, k = variant.tile if not variant.predicated else within(variant, (65, 66, 67))
     case = make_case(rng, (m, n, 4 * k), layout_of(variant), variant=variant)
     first = case.run(target, variant=variant).copy()
-    for _ in range(3):
-        np.testing.assert_array_equal(case.run(target, variant=variant), first)
+    np.testing.assert_array_equal(case.run(target, variant=variant), first)
 
 
 @pytest.mark.parametrize("layout", FUNCTIONS)

@@ -399,6 +399,7 @@ def test_shapes_and_strides_of_different_nesting(make: Callable[[Any, Any], Any]
         make(shape, stride)
 
 
+@functools.cache  # of so many tuples each would cost a pass of the garbage collector
 def deep() -> Any:
     value: Any = 4
     for _ in range(10**5):

@@ -90,6 +90,7 @@ INVARIANT = {
 }
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("target", [*HOST_TARGETS, pytest.param("cuda", marks=pytest.mark.gpu)])
 @pytest.mark.parametrize("case", INVARIANT)

@@ -75,7 +75,10 @@ def test_a_long_mode_beside_a_few_elements(device: str, dtype: str) -> None:
     chance = random.Random(dtype)
     word = 16 // np.dtype(dtype).itemsize
     shapes = [(5, 3240), (5, 1728), (7, 2480), (5, 2, 2560)]
-    shapes += [(*chance.choices(range(2, 14), k=chance.choice([1, 1, 2])), word // 2 * chance.randint(1, 400)) for _ in range(60)]
+    shapes += [
+        (*chance.choices(range(2, 14), k=chance.choice([1, 1, 2])), word // 2 * chance.randint(1, 400))
+        for _ in range(60)
+    ]
     for shape in shapes:
         A = np.asfortranarray((np.arange(np.prod(shape)) % 120).reshape(shape).astype(dtype))
         out = np.zeros(shape, dtype)

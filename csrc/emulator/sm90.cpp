@@ -296,7 +296,7 @@ std::uint32_t shuffle(std::uint32_t value, int lane) {
 
 // The fields of a descriptor, in bytes: where the matrix begins; from one group of 8 rows, or of a span of rows, to the
 // next; from one group of 8 steps of k to the next.
-std::uint32_t FactorInShared::place(int row, int k) const {
+void FactorInShared::places_of_row(int row, int count, std::uint32_t* places) const {
   auto const field = [&](int bit) { return static_cast<std::uint32_t>(descriptor >> bit & 0x3fff) * 16; };
   constexpr int kSpans[] = {0, 128, 64, 32};
   int const span = kSpans[descriptor >> 62];
@@ -305,11 +305,13 @@ std::uint32_t FactorInShared::place(int row, int k) const {
   std::uint32_t const strided = field(32);
   auto const u = [](int x) { return static_cast<std::uint32_t>(x); };
   if (k_major) {
-    return swizzled(first + u(row % 8 * span) + u(row / 8) * strided + u(k * element_bytes), span);
+    std::uint32_t const line = first + u(row % 8 * span) + u(row / 8) * strided;
+    for (int k = 0; k < count; ++k) places[k] = swizzled(line + u(k * element_bytes), span);
+    return;
   }
   int const run = span / element_bytes;  // rows of a span
-  return swizzled(first + u(row % run * element_bytes) + u(row / run) * leading + u(k % 8 * span) + u(k / 8) * strided,
-                  span);
+  std::uint32_t const line = first + u(row % run * element_bytes) + u(row / run) * leading;
+  for (int k = 0; k < count; ++k) places[k] = swizzled(line + u(k % 8 * span) + u(k / 8) * strided, span);
 }
 
 void FactorInShared::check(char const* name) const {
@@ -372,17 +374,18 @@ template <class Sum>
 void Warpgroup::multiply(Asked const& asked, int thread) {
   WarpgroupMma const& mma = *asked.mma;
   auto const* const shared = reinterpret_cast<char const*>(reach.shared);
+  constexpr int kMostK = 64;
   auto const read = [&](FactorInShared const& factor, int row, float* numbers) {
+    std::uint32_t places[kMostK];
+    factor.places_of_row(row, mma.k, places);
     for (int k = 0; k < mma.k; ++k) {
-      auto const at = factor.place(row, k);
-      if (at + static_cast<std::uint32_t>(factor.element_bytes) > reach.shared_bytes) {
+      if (places[k] + static_cast<std::uint32_t>(factor.element_bytes) > reach.shared_bytes) {
         stop("multiplies what lies beyond the " + std::to_string(reach.shared_bytes) + " bytes that the CTA has");
       }
-      numbers[k] = mma.number(shared + at);
+      numbers[k] = mma.number(shared + places[k]);
     }
   };
   asked.a_in_registers.require_unchanged();
-  constexpr int kMostK = 64;
   constexpr int kMostRows = 64;
   thread_local float rows[kMostRows][kMostK];
   bool has_row[kMostRows] = {};

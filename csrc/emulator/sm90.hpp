@@ -104,8 +104,9 @@ struct FactorInShared {
   bool k_major;
   int element_bytes;
 
-  // Where the element of a row and a step of k is, from the beginning of the CTA's shared memory, in bytes.
-  std::uint32_t place(int row, int k) const;
+  // Where the elements of a row and of the first steps of k are, in bytes from the beginning of the CTA's shared
+  // memory.
+  void places_of_row(int row, int count, std::uint32_t* places) const;
   void check(char const* name) const;
 };
 

@@ -3,8 +3,11 @@
 // each of them asks mutant::keeps first.
 //
 // Compiled beside a lists.hpp, which includes the family's lists of variants and names them mutant::Lists.
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <vector>
 
 namespace mutant {
@@ -282,6 +285,10 @@ bool multiplies(EmulatorOptions const& options, bool in_parts) {
   return true;
 }
 
+// Results of multiplies_boxes, by its arguments: computed once, not for each mutant.
+template <class V, class Result, bool bias>
+std::map<std::array<int, 5>, std::vector<Result>> right_results;
+
 // Of a kernel with the copy engine: rows and columns in tiles, and steps of k in tiles and some more. The result is of
 // the factors' type, which leaves in boxes, or of the sums'. K is shared by so many clusters of so many CTAs. With
 // `bias`, each column gets one; without it, sums of several clusters are added to what C holds, which shows if more
@@ -364,18 +371,21 @@ bool multiplies_boxes(EmulatorOptions const& options, int tiles_m, int tiles_n, 
     std::fprintf(stderr, "%s\n", error.what());
     return false;
   }
-  for (int j = 0; j < n; ++j) {
-    for (int i = 0; i < m; ++i) {
-      float sum = adds ? -1 : 0;
-      for (int p = 0; p < k; ++p) {
-        sum += static_cast<float>(a[i * rows.stride[Role::a] + p * steps.stride[Role::a]]) *
-               static_cast<float>(b[j * columns.stride[Role::b] + p * steps.stride[Role::b]]);
+  std::vector<Result>& right = right_results<V, Result, bias>[{tiles_m, tiles_n, tiles_k, in_cluster, clusters}];
+  if (right.empty()) {
+    for (int j = 0; j < n; ++j) {
+      for (int i = 0; i < m; ++i) {
+        float sum = adds ? -1 : 0;
+        for (int p = 0; p < k; ++p) {
+          sum += static_cast<float>(a[i * rows.stride[Role::a] + p * steps.stride[Role::a]]) *
+                 static_cast<float>(b[j * columns.stride[Role::b] + p * steps.stride[Role::b]]);
+        }
+        right.push_back(Result(sum + of_columns[j]));
       }
-      sum += of_columns[j];
-      if (!(static_cast<float>(c[i + j * m]) == static_cast<float>(Result(sum)))) return false;
     }
   }
-  return true;
+  return std::equal(c.begin(), c.end(), right.begin(),
+                    [](Result x, Result y) { return static_cast<float>(x) == static_cast<float>(y); });
 }
 
 // The type of a result that leaves in boxes.

@@ -81,9 +81,14 @@ def cpp_tile(permutations: tuple[Any, ...]) -> str:
     return f"make_tile({','.join('Underscore{}' if p is None else cpp(static(p)) for p in permutations)})"
 
 
-def mma_prints() -> list[Print]:
+def some_mma_prints() -> list[Print]:
+    """Of every second one: each atom, each layout of atoms and each permutation are among them."""
+    return mma_prints(MMAS[::2])
+
+
+def mma_prints(mmas: list[tuple[str, Any, Any]] = MMAS) -> list[Print]:
     prints = []
-    for name, atom_layout, permutations in MMAS:
+    for name, atom_layout, permutations in mmas:
         layout = atom_layout if isinstance(atom_layout, Layout) else Layout(static(atom_layout))
         mma = make_tiled_mma(atoms.mma[name], layout, permutations)
         made = f"auto mma = make_tiled_mma({cpp_atom(name)}{{}}, {cpp(layout)}, {cpp_tile(permutations)});"
