@@ -12,10 +12,11 @@
 
 namespace mutant {
 
-int removed = 0;     // the line that is taken out
-bool reached[4096];  // lines that a thread has come by
+int removed = 0;  // the line that is taken out
+constexpr int kLines = 5000;
+bool reached[kLines];  // lines that a thread has come by
 
-constexpr int kFirstOfParts = 2000;  // lines of kernels/common/parts.cuh count from here
+constexpr int kFirstOfParts = 4000;  // lines of kernels/common/parts.cuh count from here
 
 // Does the line stay?
 bool keeps(int line) {
@@ -51,6 +52,12 @@ constexpr bool kHasAInRegisters = false;
 template <class Config>
 constexpr bool kHasAInRegisters<Config, std::enable_if_t<Config::a_in_registers>> = true;
 
+// Are its steps of K in slices?
+template <class Config, class = void>
+constexpr bool kHasSlices = false;
+template <class Config>
+constexpr bool kHasSlices<Config, std::enable_if_t<(kernels::kSlices<typename Config::TiledMma> > 1)>> = true;
+
 // The first variant of a row and a type.
 template <class Family_, class Row, class T_, class Layouts>
 struct VariantOf;
@@ -64,10 +71,11 @@ struct VariantOf<Family_, Row, T_, List<Layout_, Others...>> {
   static constexpr Form form = Row::form;
   static constexpr int width = width_of<Config, T>();
   static constexpr bool by_registers = kHasAInRegisters<Config>;
+  static constexpr bool has_slices = kHasSlices<Config>;
 };
 
 template <class V, class W>
-constexpr bool kAreAlike = V::width == W::width && V::by_registers == W::by_registers;
+constexpr bool kAreAlike = V::width == W::width && V::by_registers == W::by_registers && V::has_slices == W::has_slices;
 
 // What the memory for sums holds before a launch, whose number this is.
 constexpr unsigned kAnything = 0x80000011;
@@ -75,7 +83,8 @@ constexpr std::uint64_t kLaunch = 0x8000000000000010;
 
 constexpr Form kAnyForm = static_cast<Form>(-1);
 
-// Of the first width every form is run, of every other width one, and of each of them one by way of registers.
+// Of the first width every form is run, of every other width one, and of each of them one by way of registers and one
+// with K in slices.
 template <class V, class First, class... Chosen>
 constexpr bool is_wanted(List<First, Chosen...>) {
   if (!kAreAlike<V, First>) return (!kAreAlike<V, Chosen> && ...);
@@ -191,10 +200,13 @@ bool copies_all(EmulatorOptions const& options) {
          copies<V>(options, 99, 301, 4, false);
 }
 
+// The ways of an epilogue to D: along m, along n, and with a bias.
+enum class Way { along_m, along_n, bias };
+
 // With K in parts, as many as there can be, or in one. The sums of parts are added to what C holds, which shows if more
 // than one CTA writes it.
 template <class V>
-bool multiplies(EmulatorOptions const& options, bool in_parts) {
+bool multiplies(EmulatorOptions const& options, bool in_parts, Way way) {
   using Config = typename V::Config;
   using Params = typename V::Family::template Params<Config>;
   using T = typename V::T;
@@ -232,8 +244,9 @@ bool multiplies(EmulatorOptions const& options, bool in_parts) {
   steps.stride[Role::a] = major_a == Major::mn ? m : 1;
   columns.stride[Role::b] = major_b == Major::mn ? 1 : k;
   steps.stride[Role::b] = major_b == Major::mn ? n : 1;
-  rows.stride[Role::d] = 1;
-  columns.stride[Role::d] = m;
+  rows.stride[Role::d] = way == Way::along_n ? n : 1;
+  columns.stride[Role::d] = way == Way::along_n ? 1 : m;
+  if (way == Way::bias) columns.stride[Role::bias] = 1;
   Geometry geometry;
   geometry.m = V::form == Form::gett ? halves(rows) : Modes({rows});
   geometry.n = Modes({columns});
@@ -260,6 +273,13 @@ bool multiplies(EmulatorOptions const& options, bool in_parts) {
     arguments.beta = 1;
     arguments.data[Role::c] = c.data();
   }
+  std::vector<typename Config::TE> bias;
+  for (int j = 0; j < n; ++j) bias.push_back(static_cast<typename Config::TE>(static_cast<float>(j % 5)));
+  if (way == Way::bias) {
+    geometry.has_bias = true;
+    geometry.type[Role::bias] = numeric::kDTypeOf<typename Config::TE>;
+    arguments.data[Role::bias] = bias.data();
+  }
   arguments.data[Role::a] = factors_a.data();
   arguments.data[Role::b] = factors_b.data();
   arguments.data[Role::d] = c.data();
@@ -274,12 +294,12 @@ bool multiplies(EmulatorOptions const& options, bool in_parts) {
 
   for (int j = 0; j < n; ++j) {
     for (int i = 0; i < m; ++i) {
-      int sum = in_parts ? -1 : 0;
+      int sum = (in_parts ? -1 : 0) + (way == Way::bias ? j % 5 : 0);
       for (int p = 0; p < k; ++p) {
         sum += a[i * rows.stride[Role::a] + p * steps.stride[Role::a]] *
                b[j * columns.stride[Role::b] + p * steps.stride[Role::b]];
       }
-      if (!(c[i + j * m] == Sum(sum))) return false;
+      if (!(c[i * rows.stride[Role::d] + j * columns.stride[Role::d]] == Sum(sum))) return false;
     }
   }
   return true;
@@ -418,7 +438,9 @@ bool is_right(EmulatorOptions const& options, bool in_parts) {
   } else if constexpr (kernels::kCopies<typename V::Config>) {
     return copies_all<V>(options);
   } else {
-    return multiplies<V>(options, in_parts);
+    if (!multiplies<V>(options, in_parts, Way::along_m)) return false;
+    if constexpr (V::form == Form::whole || !V::Config::fuses) return true;
+    return multiplies<V>(options, in_parts, Way::along_n) && multiplies<V>(options, in_parts, Way::bias);
   }
 }
 
@@ -445,7 +467,7 @@ void take_out_each(bool in_parts) {
   for (bool& line : mutant::reached) line = false;
   run_all_orders<V>(in_parts);
   // The main loop of a part of one tile would not need all of its own.
-  for (int line = in_parts ? mutant::kFirstOfParts : 1; line < 4096; ++line) {
+  for (int line = in_parts ? mutant::kFirstOfParts : 1; line < mutant::kLines; ++line) {
     if (!mutant::reached[line]) continue;
     mutant::removed = line;
     run_all_orders<V>(in_parts);
