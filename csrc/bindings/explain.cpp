@@ -3,7 +3,6 @@
 #include "bindings/arguments.hpp"
 #include "dispatch/choose.hpp"
 #include "dispatch/tuned.hpp"
-#include "instances/registry.hpp"
 
 namespace cute_py::bindings {
 namespace {
@@ -47,12 +46,12 @@ std::int64_t bytes_of_step(Geometry const& g) {
   return bytes;
 }
 
-py::dict step_of(Request const& request, execution::Location const& location, dispatch::Step const& step) {
+py::dict step_of(Request const& request, execution::Outline const& outline, dispatch::Step const& step) {
   py::list rejected;
-  dispatch::Question const question{location.target, *location.device, request.kernel, instances::registry()};
+  dispatch::Question const question = execution::question_of(request, outline);
   for (auto const& [entry, refused] : dispatch::rejections(step.geometry, question)) {
-    rejected.append(py::make_tuple(entry->traits.name,
-                                   dispatch::describe(refused, entry->traits, step.geometry, *location.device)));
+    rejected.append(
+        py::make_tuple(entry->traits.name, dispatch::describe(refused, entry->traits, step.geometry, question.device)));
   }
   py::dict d;
   d["what"] = name_of(step.purpose);
@@ -84,13 +83,27 @@ py::tuple operands_of(Request const& request, Product const& product) {
   return py::tuple(list);
 }
 
+std::string chosen_in(execution::Outline const& outline) {
+  auto const& candidates = outline.program.candidates;
+  return candidates.empty() ? "" : candidates.front().decision.entry->traits.name;
+}
+
+// Where, and, if what is explained is not what a call would run here, what that would be.
+std::string why(Request const& request, execution::Outline const& outline) {
+  std::string text = outline.location.why;
+  if (!outline.by_all_variants) return text;
+  std::string const here = chosen_in(execution::make_outline(request, execution::For::running));
+  if (here == chosen_in(outline)) return text;
+  return text + "; this build lacks that kernel, and " + (here.empty() ? "has no other" : "would run " + here);
+}
+
 }  // namespace
 
 py::dict facts_of(Request const& request, execution::Outline const& outline) {
   Product const& product = outline.product;
   Geometry const& g = product.geometry;
   py::list steps;
-  for (dispatch::Step const& step : outline.program.steps) steps.append(step_of(request, outline.location, step));
+  for (dispatch::Step const& step : outline.program.steps) steps.append(step_of(request, outline, step));
   py::dict d;
   d["m"] = g.m.size();
   d["n"] = g.n.size();
@@ -100,7 +113,7 @@ py::dict facts_of(Request const& request, execution::Outline const& outline) {
   d["operands"] = operands_of(request, product);
   d["target"] = name_of(outline.location.target);
   d["device"] = outline.location.device->name;
-  d["why"] = outline.location.why;
+  d["why"] = why(request, outline);
   d["bytes"] = product.bytes;
   d["workspace_bytes"] = outline.program.workspace_bytes;
   d["steps"] = py::tuple(steps);

@@ -26,13 +26,17 @@ struct Named {
   bool on_gpu = false;
 };
 
-Named find_kernel(std::string_view name) {
+Named find_kernel(std::string_view name, bool among_all_variants) {
   if (name == "auto") return {true, true};
   Named named;
-  for (Entry const& entry : instances::registry()) {
-    if (!dispatch::matches(entry.traits, name)) continue;
-    (entry.traits.target == Target::cpu ? named.on_cpu : named.on_gpu) = true;
-  }
+  auto const look_in = [&](instances::Registry const& registry) {
+    for (Entry const& entry : registry) {
+      if (!dispatch::matches(entry.traits, name)) continue;
+      (entry.traits.target == Target::cpu ? named.on_cpu : named.on_gpu) = true;
+    }
+  };
+  look_in(instances::registry());
+  if (among_all_variants) look_in(instances::gpu_variants());
   return named;
 }
 
@@ -110,7 +114,7 @@ Location choose_location(Request const& request) {
   View const& a = *request.a;
   std::string const kernel(request.kernel);
   std::string const device(request.device);
-  Named const named = find_kernel(kernel);
+  Named const named = find_kernel(kernel, request.invented != nullptr);
   if (!named.on_cpu && !named.on_gpu) throw UnknownKernelError(kernel);
   auto const ordinal = cuda_ordinal(device);
 
@@ -124,14 +128,8 @@ Location choose_location(Request const& request) {
                          "\n  next: leave device out, or name another kernel");
     }
     bool const copies = request.invented->copies_arrays;
-    char const* why = "a device was invented; the emulator stands for it, with copies of the arrays";
-    if (!copies && runtime::built_with_cuda()) {
-      why = "a device was invented; the emulator stands for it, with the arrays as they lie";
-    } else if (!copies) {
-      why =
-          "a device was invented; the emulator stands for it, with the arrays as they lie, and this build has fewer "
-          "variants than one with GPU kernels, which CUTE_PY_CUDA=ON pip install . makes";
-    }
+    char const* const why = copies ? "a device was invented; the emulator stands for it, with copies of the arrays"
+                                   : "a device was invented; the emulator stands for it, with the arrays as they lie";
     return {Target::emulator, 0, copies, why, request.invented};
   }
   if (a.on_cuda()) {

@@ -121,13 +121,22 @@ class Cache {
 
 }  // namespace
 
-Outline make_outline(Request const& request) {
+dispatch::Question question_of(Request const& request, Outline const& outline) {
+  Location const& location = outline.location;
+  dispatch::Question question{location.target,       *location.device, request.kernel,
+                              instances::registry(), request.config,   request.workspace_limit};
+  if (!outline.by_all_variants) return question;
+  return {Target::cuda,   *location.device,       request.kernel, instances::gpu_variants(),
+          request.config, request.workspace_limit};
+}
+
+Outline make_outline(Request const& request, For purpose) {
   Product product = make_product(request);
   Outline outline{std::move(product), choose_location(request), std::nullopt, {}};
+  outline.by_all_variants = purpose == For::explaining && request.invented != nullptr;
   if (outline.location.staged) outline.staging.emplace(outline.product.geometry);
   Geometry const& geometry = outline.staging ? outline.staging->geometry() : outline.product.geometry;
-  dispatch::Question question{outline.location.target, *outline.location.device, request.kernel,
-                              instances::registry(),   request.config,           request.workspace_limit};
+  dispatch::Question question = question_of(request, outline);
   if (request.kernel == "auto" && !request.config) {
     // What was measured comes before what is estimated, as long as it can be done.
     question.config = dispatch::tuned().find(outline.location.device->name, dispatch::text_of(geometry));
@@ -157,12 +166,16 @@ std::string refusals_text(Request const& request, Outline const& outline, dispat
         "\n  roles exchanged: C^T = B A^T is computed, so below A is B, M is N, m-major is n-major and the other way "
         "round";
   }
-  dispatch::Question const question{location.target, *location.device, request.kernel, instances::registry()};
-  for (auto const& [entry, refused] : dispatch::rejections(step.geometry, question)) {
+  for (auto const& [entry, refused] : dispatch::rejections(step.geometry, question_of(request, outline))) {
     text += std::string("\n  ") + entry->traits.name + ": " +
             dispatch::describe(refused, entry->traits, step.geometry, *location.device);
   }
-  if (request.config) {
+  bool const is_elsewhere =
+      request.invented != nullptr && !make_outline(request, For::explaining).program.candidates.empty();
+  if (is_elsewhere) {
+    text +=
+        "\n  next: a build with GPU kernels has it, which CUTE_PY_CUDA=ON pip install . makes; here, another kernel";
+  } else if (request.config) {
     text += "\n  next: config=None, or one of the candidates of explain(), for arrays like these";
     if (request.workspace_limit != kNoLimit) {
       text += "; or a larger workspace than " + std::to_string(request.workspace_limit) + " bytes";
@@ -179,7 +192,7 @@ std::string refusals_text(Request const& request, Outline const& outline, dispat
 }
 
 std::shared_ptr<Prepared const> prepare(Request const& request) {
-  auto prepared = std::make_shared<Prepared>(Prepared{*request.function, make_outline(request), {}});
+  auto prepared = std::make_shared<Prepared>(Prepared{*request.function, make_outline(request, For::running), {}});
   if (prepared->outline.product.geometry.is_empty()) return prepared;
   std::optional<runtime::UncapturedCalls> beside;
   if (prepared->outline.location.target == Target::cuda) beside.emplace();

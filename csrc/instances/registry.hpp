@@ -23,4 +23,8 @@ class Registry {
 
 Registry const& registry();
 
+// The GPU variants of a build that has them all by default, as data to plan by: most of them cannot be prepared.
+// `tests/variant_table.py` writes the table.
+Registry const& gpu_variants();
+
 }  // namespace cute_py::instances
