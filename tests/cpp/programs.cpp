@@ -1,6 +1,6 @@
-// Random products, planned for an invented GPU with an invented table of kernels, and computed step by step: every
-// kernel of the table is the same four loops, so that what is tested is the planning alone. Integers, so that results
-// are exact.
+// Random products, planned for an invented GPU with the table of all variants, and computed step by step: every kernel
+// of the table is the same four loops, so that what is tested is the planning alone. Integers, so that results are
+// exact.
 //
 // Prints how many were planned, how many of them in how many ways, and every one that is wrong.
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <random>
 #include <string>
@@ -15,16 +16,9 @@
 
 #include "dispatch/choose.hpp"
 #include "dispatch/refusals.hpp"
+#include "instances/registry.hpp"
 
 using namespace cute_py;
-
-namespace cute_py::kernels {
-extern Rules const sgemm_1_rules;
-extern Rules const sgemm_sm80_rules;
-extern Rules const gemm_skinny_rules;
-extern Rules const gemm_small_rules;
-extern Rules const permute_rules;
-}  // namespace cute_py::kernels
 
 namespace {
 
@@ -61,72 +55,20 @@ void multiply(Geometry const& g, Arguments const& x, std::int64_t parts, std::in
   }
 }
 
+// The variants that products of float32 and copies of their elements may take, with the rules of their families.
 std::vector<Entry> make_table() {
   std::vector<Entry> entries;
-  auto const add = [&](char const* name, Rules const& rules, bool predicated, int modes, int most_m, int most_n,
-                       Major a, Major b, bool fuses, int tile_m, int tile_n, int tile_k) {
-    Traits t{};
-    t.name = name;
-    t.kernel = name;
-    t.layout = "any";
-    t.target = Target::cuda;
-    t.compute = Compute::f32;
-    t.factors = types(DType::f32);
-    t.results = result_types(Compute::f32);
-    t.one_type = t.conjugates = true;
-    t.modes = t.modes_m = modes;
-    t.modes_l = kMaxKernelModes;
-    t.most_m = most_m;
-    t.most_n = most_n;
-    t.fuses = fuses;
-    t.tile[0] = tile_m;
-    t.tile[1] = tile_n;
-    t.tile[2] = tile_k;
-    t.threads = 256;
-    t.part_bytes = std::string(name) == "small" ? 0 : tile_m * tile_n * 4;
-    t.part_tiles = fuses ? 4 : 1;
-    t.ctas_per_multiprocessor = 2;
-    t.stages = 3;
-    t.predicated = predicated;
-    t.major_a = a;
-    t.major_b = b;
-    t.alignment_bytes = predicated ? 4 : 16;
-    t.element_alignment = 4;
-    t.compute_capability = 80;
-    entries.push_back({t, &rules, nullptr, nullptr, nullptr});
-  };
-  constexpr Major kMajors[] = {Major::mn, Major::k};
-  add("simple, any modes", kernels::sgemm_1_rules, true, kMaxKernelModes, 0, 0, Major::k, Major::k, true, 128, 128, 8);
-  for (Major const a : kMajors) {
-    for (Major const b : kMajors) {
-      add("simple", kernels::sgemm_1_rules, true, 1, 0, 0, a, b, false, 128, 128, 8);
-      add("tiled", kernels::sgemm_sm80_rules, true, 1, 0, 0, a, b, false, 128, 128, 16);
-      add("whole tiles", kernels::sgemm_sm80_rules, false, 1, 0, 0, a, b, false, 16, 16, 8);
-    }
+  for (Entry const& entry : instances::gpu_variants()) {
+    Traits const& t = entry.traits;
+    bool const multiplies = t.compute == Compute::f32 || t.compute == Compute::tf32;
+    if ((multiplies || t.compute == Compute::copy) && contains(t.factors, DType::f32)) entries.push_back(entry);
   }
-  add("tiled, any modes", kernels::sgemm_sm80_rules, true, kMaxKernelModes, 0, 0, Major::k, Major::k, true, 128, 128,
-      16);
-  add("narrow", kernels::sgemm_sm80_rules, true, kMaxKernelModes, 0, 0, Major::k, Major::k, true, 256, 32, 16);
-  for (Major const a : kMajors) {
-    add("few columns", kernels::gemm_skinny_rules, true, kMaxKernelModes, 0, 16, a, Major::k, true, 64, 16, 256);
-  }
-  add("small", kernels::gemm_small_rules, true, 1, 64, 64, Major::k, Major::k, true, 64, 64, 64);
-  for (Major const a : kMajors) {
-    for (Major const b : kMajors) {
-      add("in vectors", kernels::sgemm_sm80_rules, true, kMaxKernelModes, 0, 0, a, b, true, 64, 64, 16);
-      entries.back().traits.vector_bytes_a = entries.back().traits.vector_bytes_b = 16;
-    }
-  }
-  add("copy", kernels::permute_rules, true, kMaxKernelModes, 0, 0, Major::k, Major::k, true, 64, 64, 1);
-  entries.back().traits.compute = Compute::copy;
-  entries.back().traits.part_bytes = 0;
-  entries.back().traits.moved_bytes = 4;
   return entries;
 }
 
 class Fuzz {
  public:
-  explicit Fuzz(unsigned seed) : random_(seed), registry_(make_table()) {
+  explicit Fuzz(unsigned seed) : random_(seed), registry_(make_table()), used_(registry_.size()) {
     device_.name = "invented";
     device_.compute_capability = 90;
     device_.shared_bytes_per_cta = 227 * 1024;
@@ -136,11 +78,11 @@ class Fuzz {
 
   void run(int count) {
     for (int i = 0; i < count; ++i) one(i);
-    std::printf("planned %d wrong %d refused %d parts %d sums %d exchanged %d packs %d\n", planned_, wrong_, refused_,
-                parts_, sums_, exchanged_, packs_);
-    for (std::size_t i = 0; i < registry_.size(); ++i) {
-      if (used_[i] > 0) std::printf("used %s %d\n", registry_[i].traits.name, used_[i]);
-    }
+    std::printf("planned %d wrong %d refused %d parts %d sums %d exchanged %d packs %d clusters %d\n", planned_, wrong_,
+                refused_, parts_, sums_, exchanged_, packs_, clusters_);
+    std::map<std::string, int> families;
+    for (std::size_t i = 0; i < registry_.size(); ++i) families[registry_[i].traits.kernel] += used_[i];
+    for (auto const& [family, times] : families) std::printf("used %s %d\n", family.c_str(), times);
   }
 
  private:
@@ -194,6 +136,7 @@ class Fuzz {
     }
     if (g.m.size() * g.n.size() * g.l.size() * g.k.size() > 400'000) return;
     g.batch_invariant = draw(0, 9) == 0;
+    if (draw(0, 2) == 0) g.compute = Compute::tf32;
     memory_.clear();
     memory_.reserve(kRoles);
     Arguments x;
@@ -264,6 +207,7 @@ class Fuzz {
       }
       ++used_[static_cast<std::size_t>(step.entry - &registry_[0])];
       parts_ += step.cut.count > 1;
+      clusters_ += step.cut.in_cluster > 1;
       sums_ += step.purpose == dispatch::Purpose::sum_a || step.purpose == dispatch::Purpose::sum_b;
       exchanged_ += step.transposed;
       packs_ += step.purpose == dispatch::Purpose::pack_a || step.purpose == dispatch::Purpose::pack_b;
@@ -284,7 +228,8 @@ class Fuzz {
       }
       auto const length = step.cut.count > 1 ? step.cut.tiles * step.entry->traits.tile[2] : step.geometry.k.size();
       bool const fits = step.cut_offset % 256 == 0 && step.cut_offset + step.cut.bytes <= program.workspace_bytes;
-      if (step.cut.count > 1 && (!fits || (step.cut.count - 1) * length >= step.geometry.k.size())) {
+      bool const has_empty = (step.cut.count - 1) * length >= step.geometry.k.size();  // which clusters may have
+      if (step.cut.count > 1 && (!fits || (has_empty && step.cut.in_cluster == 1))) {
         std::printf("wrong: parts that are empty, or have no memory\n");
         ++wrong_;
       }
@@ -302,7 +247,7 @@ class Fuzz {
   instances::Registry registry_;
   DeviceInfo device_;
   std::vector<std::vector<float>> memory_;
-  std::array<int, 64> used_{};
+  std::vector<int> used_;
   int planned_ = 0;
   int wrong_ = 0;
   int refused_ = 0;
@@ -310,6 +255,7 @@ class Fuzz {
   int sums_ = 0;
   int exchanged_ = 0;
   int packs_ = 0;
+  int clusters_ = 0;
 };
 
 }  // namespace
