@@ -23,8 +23,7 @@ CELLS = [
 ]
 
 
-@pytest.mark.skipif(cute_py._core.kernel_set != "default", reason="the table is that of the default build")
-def test_the_table_is_that_of_the_registry() -> None:
+def test_the_table_is_what_explain_says() -> None:
     assert make_types.PAGE.read_text() == make_types.page()
 
 
