@@ -247,9 +247,21 @@ def record(options: argparse.Namespace) -> int:
     import cute_py
 
     cute_py.set_num_threads(options.threads)
+    records: list[Record] = []
+    try:
+        skipped = measure(options, records)
+    finally:  # what was measured before an error is kept
+        write(options.runs[0], device_facts(options), records)
+    print(f"{len(records)} products, {skipped} that no kernel takes; {summary(regrets(records, {}))}")
+    return 0
+
+
+def measure(options: argparse.Namespace, records: list[Record]) -> int:
+    """Append a record for each product. Return how many no kernel takes; a wrong result is a ValueError."""
+    import cute_py
+
     make, time_of = (on_gpu, graph_us) if options.where == "gpu" else (on_cpu, call_us)
     end = time.monotonic() + options.seconds
-    records: list[Record] = []
     skipped = 0
     for product, name in products(options.where, options.seed):
         if time.monotonic() > end:
@@ -274,14 +286,11 @@ def record(options: argparse.Namespace) -> int:
             arrays[2][...] = 77  # poisoned: every element has to be written
             call()
             if not error(arrays[2]) < TOLERANCE.get(name, 2e-5):
-                print(f"WRONG by {error(arrays[2]):.1e}: {name} {product}, {candidate}", file=sys.stderr)
-                return 1
+                raise ValueError(f"WRONG by {error(arrays[2]):.1e}: {name} {product}, {candidate}")
             limit = 5 * min(times.values(), default=math.inf) + 50
             times[key_of(candidate)] = round(time_of(call, limit), 2)
         records.append(Record(product, name, times, key_of(candidates[0])))
-    write(options.runs[0], device_facts(options), records)
-    print(f"{len(records)} products, {skipped} that no kernel takes; {summary(regrets(records, {}))}")
-    return 0
+    return skipped
 
 
 def device_facts(options: argparse.Namespace) -> dict[str, Any]:
