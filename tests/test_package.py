@@ -77,22 +77,20 @@ def test_every_gpu_variant_is_there_for_each_target_with_the_same_traits() -> No
     """The registry is the one list; what it holds for the GPU and for the emulator is the same."""
     by_target: dict[str, dict[str, object]] = {"cuda": {}, "emulator": {}, "cpu": {}}
     for entry in _core.entries():
-        traits = {key: value for key, value in entry.items() if key != "target"}
+        traits = {key: value for key, value in entry.items() if key not in ("target", "is_built")}
         by_target[entry["target"]][entry["name"]] = traits
-    if _core.built_with_cuda:
-        assert by_target["cuda"] == by_target["emulator"]
+    assert by_target["cuda"] == by_target["emulator"]
     expected = {
         f"{kernel}_{layout}_f32{suffix}"
         for kernel in ("sgemm_1", "sgemm_2", "sgemm_sm70", "sgemm_sm80")
-        for layout in (("nt", "tn") if _core.kernel_set == "host" else ("nt", "tn", "nn", "tt"))
+        for layout in ("nt", "tn", "nn", "tt")
         for suffix in (("",) if kernel == "sgemm_sm80" else ("", "_predicated"))
     } | {f"{kernel}_nested_f32" for kernel in ("sgemm_1", "sgemm_2", "sgemm_sm70")}
     expected |= {f"sgemm_sm80_{layout}_f32_64x64" for layout in ("nt", "tn", "nn")}
     assert expected <= set(by_target["emulator"])
     assert {"reference_f32", "cpu_baseline_f32"} <= set(by_target["cpu"])
     computed = {cute_py.kernels()[name].compute for name in by_target["emulator"]}
-    everything = {"float32", "tfloat32", "float64", "complex64", "complex128", "int32", "fast_float32", "copy"}
-    assert computed == ({"float32", "copy"} if _core.kernel_set == "minimal" else everything)
+    assert computed == {"float32", "tfloat32", "float64", "complex64", "complex128", "int32", "fast_float32", "copy"}
 
 
 def test_kernels_is_a_mapping_with_helpful_errors() -> None:

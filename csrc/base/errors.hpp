@@ -18,6 +18,11 @@ struct LayoutError : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
+// A unit of kernels that cannot be loaded.
+struct UnitError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 struct CudaError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -210,7 +210,7 @@ std::shared_ptr<execution::Prepared const> const& Call::prepare() {
 execution::Outline Call::outline() {
   resolve();
   if (resolved_) request_.function = &function_;
-  return execution::make_outline(request_, execution::For::explaining);
+  return execution::make_outline(request_);
 }
 
 bool Call::make_result(execution::Prepared const& prepared) {

@@ -30,6 +30,8 @@ void translate(std::exception_ptr const& pointer) {
     raise("UnsupportedProblemError", error);
   } catch (LayoutError const& error) {
     raise("LayoutError", error);
+  } catch (UnitError const& error) {
+    raise("UnitError", error);
   } catch (CudaError const& error) {
     raise("CudaError", error);
   } catch (emulator::KernelError const& error) {

@@ -83,20 +83,6 @@ py::tuple operands_of(Request const& request, Product const& product) {
   return py::tuple(list);
 }
 
-std::string chosen_in(execution::Outline const& outline) {
-  auto const& candidates = outline.program.candidates;
-  return candidates.empty() ? "" : candidates.front().decision.entry->traits.name;
-}
-
-// Where, and, if what is explained is not what a call would run here, what that would be.
-std::string why(Request const& request, execution::Outline const& outline) {
-  std::string text = outline.location.why;
-  if (!outline.by_all_variants) return text;
-  std::string const here = chosen_in(execution::make_outline(request, execution::For::running));
-  if (here == chosen_in(outline)) return text;
-  return text + "; this build lacks that kernel, and " + (here.empty() ? "has no other" : "would run " + here);
-}
-
 }  // namespace
 
 py::dict facts_of(Request const& request, execution::Outline const& outline) {
@@ -113,7 +99,7 @@ py::dict facts_of(Request const& request, execution::Outline const& outline) {
   d["operands"] = operands_of(request, product);
   d["target"] = name_of(outline.location.target);
   d["device"] = outline.location.device->name;
-  d["why"] = why(request, outline);
+  d["why"] = outline.location.why;
   d["bytes"] = product.bytes;
   d["workspace_bytes"] = outline.program.workspace_bytes;
   d["steps"] = py::tuple(steps);

@@ -1,9 +1,12 @@
 #include "bindings/kernels.hpp"
 
+#include <pybind11/stl.h>
+
 #include <algorithm>
 #include <string>
 
 #include "instances/registry.hpp"
+#include "instances/unit.hpp"
 #include "runtime/cuda.hpp"
 #include "runtime/host.hpp"
 
@@ -41,6 +44,7 @@ py::dict entry_dict(Entry const& entry) {
   d["kernel"] = t.kernel;
   d["layout"] = t.layout;
   d["target"] = name_of(t.target);
+  d["is_built"] = entry.prepare != nullptr;
   d["compute"] = name_of(t.compute);
   d["factors"] = names_of(t.factors);
   d["results"] = names_of(t.results);
@@ -74,12 +78,9 @@ py::list entries() {
 // Registers of a thread of a GPU kernel on the current GPU; None where there is none.
 py::object registers(std::string const& name) {
   if (runtime::device_count() == 0) return py::none();
-  for (Entry const& entry : instances::registry()) {
-    if (entry.traits.name != name || entry.traits.target != Target::cuda) continue;
-    int const count = entry.registers();
-    return count > 0 ? py::object(py::int_(count)) : py::none();
-  }
-  return py::none();
+  Entry const* const entry = instances::registry().find(name, Target::cuda);
+  int const count = entry != nullptr && entry->registers != nullptr ? entry->registers() : 0;
+  return count > 0 ? py::object(py::int_(count)) : py::none();
 }
 
 py::list devices() {
@@ -115,7 +116,18 @@ void register_kernels(py::module_& module) {
   module.def("host_processors", &runtime::host_processors);
   module.def("processors_of_quota", &runtime::processors_of_quota, py::arg("groups"), py::arg("root"));
   module.def("entries", &entries);
+  module.def("entries_version", [] { return instances::registry().version(); });
   module.def("registers", &registers, py::arg("name"));
+  module.def("load_unit", &instances::load_unit, py::arg("path"));
+  module.def(
+      "set_find_unit",
+      [](py::function find) {
+        instances::set_find_unit([held = find.release()](std::string const& variant) {  // for good
+          py::gil_scoped_acquire const gil;
+          held(variant);
+        });
+      },
+      py::arg("find"));
 }
 
 }  // namespace cute_py::bindings

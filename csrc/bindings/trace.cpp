@@ -43,10 +43,9 @@ void place(Geometry& geometry, Arguments& arguments, Role role, std::string cons
 }
 
 Entry const& find(std::string const& name) {
-  for (Entry const& entry : instances::registry()) {
-    if (entry.traits.name == name && entry.traits.target == Target::emulator) return entry;
-  }
-  throw py::key_error(name);
+  Entry const* const entry = instances::registry().find(name, Target::emulator);
+  if (entry == nullptr) throw py::key_error(name);
+  return *entry;
 }
 
 // Runs one variant in the emulator and returns its accesses as the bytes of emulator::Record, or None for more than

@@ -112,14 +112,4 @@ struct ConfigRecord {
   std::optional<RolesRecord> roles;
 };
 
-// An atom whose traits are no layouts, and what is wrong with them.
-struct Defect {
-  std::string name;
-  std::string reason;
-};
-
-// The atoms of the headers. Those with malformed traits go to `defects`.
-std::vector<MmaRecord> mma_atoms(std::vector<Defect>& defects);
-std::vector<CopyRecord> copy_atoms(std::vector<Defect>& defects);
-
 }  // namespace cute_py::catalogue

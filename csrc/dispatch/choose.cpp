@@ -150,7 +150,7 @@ class Chooser {
       if (t.target != question_.target || t.compute != g.compute || !matches(t, question_.kernel)) continue;
       if (is_for_older_processors(t)) continue;
       if (question_.in_vectors && t.vector_bytes_a == 0) continue;
-      if (refusals(t, g, question_.device) != kNone) continue;
+      if (refusals(entry, g, question_.device) != kNone) continue;
       parts.assign(1, 1);
       if (question_.config) {
         if (t.name != question_.config->kernel || exchanged != question_.config->transposed) continue;
@@ -252,7 +252,7 @@ std::vector<Rejection> rejections(Geometry const& geometry, Question const& ques
     Traits const& t = entry.traits;
     if (t.target != question.target || !matches(t, question.kernel)) continue;
     if (t.compute != geometry.compute && t.name != question.kernel) continue;
-    auto const refused = refusals(t, geometry, question.device);
+    auto const refused = refusals(entry, geometry, question.device);
     if (refused != kNone) found.push_back({&entry, refused});
   }
   return found;

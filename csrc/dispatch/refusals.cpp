@@ -136,13 +136,12 @@ unsigned refusals(Traits const& t, Geometry const& g, DeviceInfo const& device) 
   if (t.one_order && is_sum_of_neighbours(g)) refused |= kOrder;
   if (!runs_gpu_code(t)) return refused;
 
-  // The emulator runs what any GPU can, but a choice may be for an invented one.
-  if (t.target == Target::cuda || device.compute_capability != 0) {
+  if (device.compute_capability != 0) {  // a trace is for no device
     if (device.compute_capability < t.compute_capability) refused |= kComputeCapability;
+    if (device.shared_bytes_per_cta < t.shared_bytes) refused |= kSharedMemory;
     // The instructions of a warpgroup are SM90's alone.
     if (t.copies_boxes && device.compute_capability / 10 != t.compute_capability / 10) refused |= kComputeCapability;
   }
-  if (t.target == Target::cuda && device.shared_bytes_per_cta < t.shared_bytes) refused |= kSharedMemory;
   auto const m = g.m.size();
   auto const n = g.n.size();
   auto const k = g.k.size();
@@ -190,6 +189,10 @@ unsigned refusals(Traits const& t, Geometry const& g, DeviceInfo const& device) 
   return refused;
 }
 
+unsigned refusals(Entry const& entry, Geometry const& geometry, DeviceInfo const& device) {
+  return refusals(entry.traits, geometry, device) | (entry.prepare == nullptr ? kNotBuilt : kNone);
+}
+
 std::string describe(unsigned refused, Traits const& t, Geometry const& g, DeviceInfo const& device) {
   std::string text;
   auto const number = [](auto value) { return std::to_string(value); };
@@ -197,6 +200,7 @@ std::string describe(unsigned refused, Traits const& t, Geometry const& g, Devic
   if (refused & kFactorTypes) append(text, "takes A and B of " + type_list(t.factors));
   if (refused & kResultTypes) append(text, "takes C, bias and residual of " + type_list(t.results));
   if (!text.empty()) return text;  // made for other types: nothing else matters
+  if (refused & kNotBuilt) append(text, "this build has no code of it for a GPU");
   if (refused & kEpilogue) append(text, "writes alpha * A B^T + beta * C to C only, as its own type");
   if (refused & kOrder) append(text, "adds numbers that follow one another in another order than sums have on a host");
   if (refused & kInvariance) {

@@ -36,10 +36,12 @@ enum Refusal : unsigned {
   kBoxesA = 1u << 23,
   kBoxesB = 1u << 24,
   kOrder = 1u << 25,
+  kNotBuilt = 1u << 26,
 };
 
 // The one legality rule, for a forced choice and for an automatic one. The geometry is folded.
 unsigned refusals(Traits const& traits, Geometry const& geometry, DeviceInfo const& device);
+unsigned refusals(Entry const& entry, Geometry const& geometry, DeviceInfo const& device);
 
 std::string describe(unsigned refusals, Traits const& traits, Geometry const& geometry, DeviceInfo const& device);
 

@@ -26,17 +26,13 @@ struct Named {
   bool on_gpu = false;
 };
 
-Named find_kernel(std::string_view name, bool among_all_variants) {
+Named find_kernel(std::string_view name) {
   if (name == "auto") return {true, true};
   Named named;
-  auto const look_in = [&](instances::Registry const& registry) {
-    for (Entry const& entry : registry) {
-      if (!dispatch::matches(entry.traits, name)) continue;
-      (entry.traits.target == Target::cpu ? named.on_cpu : named.on_gpu) = true;
-    }
-  };
-  look_in(instances::registry());
-  if (among_all_variants) look_in(instances::gpu_variants());
+  for (Entry const& entry : instances::registry()) {
+    if (!dispatch::matches(entry.traits, name)) continue;
+    (entry.traits.target == Target::cpu ? named.on_cpu : named.on_gpu) = true;
+  }
   return named;
 }
 
@@ -114,7 +110,7 @@ Location choose_location(Request const& request) {
   View const& a = *request.a;
   std::string const kernel(request.kernel);
   std::string const device(request.device);
-  Named const named = find_kernel(kernel, request.invented != nullptr);
+  Named const named = find_kernel(kernel);
   if (!named.on_cpu && !named.on_gpu) throw UnknownKernelError(kernel);
   auto const ordinal = cuda_ordinal(device);
 

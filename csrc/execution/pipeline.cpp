@@ -123,17 +123,13 @@ class Cache {
 
 dispatch::Question question_of(Request const& request, Outline const& outline) {
   Location const& location = outline.location;
-  dispatch::Question question{location.target,       *location.device, request.kernel,
-                              instances::registry(), request.config,   request.workspace_limit};
-  if (!outline.by_all_variants) return question;
-  return {Target::cuda,   *location.device,       request.kernel, instances::gpu_variants(),
-          request.config, request.workspace_limit};
+  return {location.target,       *location.device, request.kernel,
+          instances::registry(), request.config,   request.workspace_limit};
 }
 
-Outline make_outline(Request const& request, For purpose) {
+Outline make_outline(Request const& request) {
   Product product = make_product(request);
   Outline outline{std::move(product), choose_location(request), std::nullopt, {}};
-  outline.by_all_variants = purpose == For::explaining && request.invented != nullptr;
   if (outline.location.staged) outline.staging.emplace(outline.product.geometry);
   Geometry const& geometry = outline.staging ? outline.staging->geometry() : outline.product.geometry;
   dispatch::Question question = question_of(request, outline);
@@ -170,12 +166,7 @@ std::string refusals_text(Request const& request, Outline const& outline, dispat
     text += std::string("\n  ") + entry->traits.name + ": " +
             dispatch::describe(refused, entry->traits, step.geometry, *location.device);
   }
-  bool const is_elsewhere =
-      request.invented != nullptr && !make_outline(request, For::explaining).program.candidates.empty();
-  if (is_elsewhere) {
-    text +=
-        "\n  next: a build with GPU kernels has it, which CUTE_PY_CUDA=ON pip install . makes; here, another kernel";
-  } else if (request.config) {
+  if (request.config) {
     text += "\n  next: config=None, or one of the candidates of explain(), for arrays like these";
     if (request.workspace_limit != kNoLimit) {
       text += "; or a larger workspace than " + std::to_string(request.workspace_limit) + " bytes";
@@ -192,7 +183,7 @@ std::string refusals_text(Request const& request, Outline const& outline, dispat
 }
 
 std::shared_ptr<Prepared const> prepare(Request const& request) {
-  auto prepared = std::make_shared<Prepared>(Prepared{*request.function, make_outline(request, For::running), {}});
+  auto prepared = std::make_shared<Prepared>(Prepared{*request.function, make_outline(request), {}});
   if (prepared->outline.product.geometry.is_empty()) return prepared;
   std::optional<runtime::UncapturedCalls> beside;
   if (prepared->outline.location.target == Target::cuda) beside.emplace();
@@ -269,6 +260,7 @@ void Key::assign(Request const& r) {
   }
   add(static_cast<std::uint64_t>(r.workspace_limit));
   add(dispatch::tuned().version());
+  add(instances::registry().version());
   add(static_cast<std::uint64_t>(runtime::host_threads()));
   add(r.device);
   if (r.invented != nullptr) {

@@ -15,21 +15,16 @@
 // From a request to its result. `explain` reads the outline, a plan keeps what is prepared, a call runs it.
 namespace cute_py::execution {
 
-// What an outline is made for. On a device that was invented the emulator runs what this build has; what is explained
-// is what the device would run, by the table of all variants, which is the same in every build.
-enum class For { running, explaining };
-
 // What would be done: where, and in what steps.
 struct Outline {
   Product product;
   Location location;
   std::optional<Staging> staging;
   dispatch::Program program;
-  bool tuned = false;            // it was looked up, not chosen
-  bool by_all_variants = false;  // and not by those of this build
+  bool tuned = false;  // it was looked up, not chosen
 };
 
-Outline make_outline(Request const& request, For purpose);
+Outline make_outline(Request const& request);
 
 // What was asked to make it.
 dispatch::Question question_of(Request const& request, Outline const& outline);

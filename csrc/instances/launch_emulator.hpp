@@ -3,6 +3,7 @@
 #include <memory>
 #include <type_traits>
 
+#include "catalogue/json.hpp"
 #include "catalogue/reflect.hpp"
 #include "emulator/builtins.hpp"
 #include "instances/add.hpp"
@@ -76,13 +77,18 @@ class EmulatorLaunch final : public Launch {
 struct Emulator {
   static constexpr Target target = Target::emulator;
 
+  template <class Config>
+  static std::string describe_config() {
+    return catalogue::json::value(catalogue::reflect_config<Config>());
+  }
+
   // Of copies, whose layouts are run-time values, there is nothing to tell.
   template <class Config>
   static constexpr Describe describe = [] {
     if constexpr (kernels::kCopies<Config>)
       return Describe(nullptr);
     else
-      return Describe(&catalogue::reflect_config<Config>);
+      return Describe(&describe_config<Config>);
   }();
 
   template <class Family, class Config>

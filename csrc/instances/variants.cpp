@@ -1,4 +1,5 @@
-#include "instances/registry.hpp"
+#include "instances/variants.hpp"
+
 #include "problem/decision.hpp"
 
 namespace cute_py::kernels {
@@ -18,12 +19,14 @@ extern Rules const wgmma_tma_sm90_rules;
 }  // namespace cute_py::kernels
 
 namespace cute_py::instances {
+namespace {
 
-Registry const& gpu_variants() {
-  static auto const* const all = new Registry({
+constexpr Entry kVariants[] = {
 #include "instances/variants.inc"
-  });
-  return *all;
-}
+};
+
+}  // namespace
+
+Variants gpu_variants() { return {std::begin(kVariants), std::end(kVariants)}; }
 
 }  // namespace cute_py::instances

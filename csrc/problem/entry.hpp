@@ -2,14 +2,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "base/interrupt.hpp"
 #include "problem/geometry.hpp"
 
 // What a compiled kernel variant is to everything above it: a name, traits and a function. Plain data.
-namespace cute_py::catalogue {
-struct ConfigRecord;
-}
 namespace cute_py::emulator {
 class Tracer;
 }
@@ -157,9 +155,9 @@ struct Cut {
 // `name` is the entry's own. The geometry is folded, and one that the kernel takes.
 using Prepare = std::unique_ptr<Launch> (*)(char const* name, Geometry const&, Cut const& cut);
 
-// The layouts of its Config; null of an entry that is no CuTe kernel, and of a GPU's, whose emulator entry has the
-// same.
-using Describe = catalogue::ConfigRecord (*)();
+// The layouts of its Config, as catalogue/json.hpp writes them; null where python/cute_py/tables has them, and of an
+// entry that is no CuTe kernel.
+using Describe = std::string (*)();
 
 struct Rules;  // problem/decision.hpp
 

@@ -10,8 +10,8 @@ array([[ 3.,  3.,  3.,  3.],
 
 from __future__ import annotations
 
+from cute_py import _core, atoms, errors, layout
 from cute_py import _interpreter as _interpreter  # refuses what the compiled modules could not bear
-from cute_py import atoms, errors, layout
 from cute_py._core import Plan, __version__
 from cute_py._explain import explain
 from cute_py.atoms import tiled as _tiled
@@ -22,7 +22,7 @@ from cute_py.catalogue.kernels import Kernel, Kernels, kernels
 from cute_py.catalogue.ladder import Ladder, Rung, ladder
 from cute_py.catalogue.trace import Trace
 from cute_py.drawing.diagrams import Diagram, diagram
-from cute_py.errors import CudaError, CuteError, LayoutError, OperandError, UnsupportedProblemError
+from cute_py.errors import CudaError, CuteError, LayoutError, OperandError, UnitError, UnsupportedProblemError
 from cute_py.layout import *  # noqa: F403
 from cute_py.layout import printing as _printing
 from cute_py.layout import tensor as _tensor
@@ -80,6 +80,7 @@ __all__ = [
     "TmaReport",
     "Trace",
     "Tuning",
+    "UnitError",
     "UnsupportedProblemError",
     "__version__",
     "atoms",
@@ -117,3 +118,12 @@ __all__ += _tensor.__all__
 __all__ += _tiled.__all__
 __all__ += _blas.__all__
 __all__ += _contraction.__all__
+
+
+def _find_unit(name: str) -> None:
+    from cute_py.units import emulator  # only the first use of a kernel needs a compiler
+
+    emulator.find_unit(name)
+
+
+_core.set_find_unit(_find_unit)

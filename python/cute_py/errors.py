@@ -6,7 +6,7 @@ helps.
 
 from __future__ import annotations
 
-__all__ = ["CudaError", "CuteError", "LayoutError", "OperandError", "UnsupportedProblemError"]
+__all__ = ["CudaError", "CuteError", "LayoutError", "OperandError", "UnitError", "UnsupportedProblemError"]
 
 
 class CuteError(Exception):
@@ -23,6 +23,10 @@ class OperandError(CuteError, ValueError):
 
 class UnsupportedProblemError(CuteError, NotImplementedError):
     """A correct problem that the named kernel, or every kernel of this build, refuses."""
+
+
+class UnitError(CuteError, RuntimeError):
+    """A unit of kernels, a shared object, cannot be compiled or loaded."""
 
 
 class CudaError(CuteError, RuntimeError):

@@ -27,6 +27,7 @@ from cute_py.machine.devices import cuda_available
 from cute_py.products import arrays
 from cute_py.products.gemm import gemm
 from cute_py.products.permutation import permute
+from cute_py.units.emulator import compile_all
 
 __all__ = [
     "Check",
@@ -403,7 +404,9 @@ def verify(names: list[str] | None = None, targets: list[str] | None = None) -> 
     not installed.
     """
     generator = np.random.default_rng(2026)
-    for problem in _problems(names, targets):
+    problems = list(_problems(names, targets))
+    compile_all(dict.fromkeys(variant.name for variant, target, *_ in problems if target == "emulator"))
+    for problem in problems:
         yield _verify_one(generator, *problem)
 
 
@@ -414,7 +417,7 @@ def count_checks(names: list[str] | None = None, targets: list[str] | None = Non
 
 def runs_here(variant: Kernel, target: str) -> bool:
     """Return whether this machine can run a kernel variant on a target: whether it has a GPU, or the instruction set."""
-    if target not in variant.targets or (target == "cuda" and not cuda_available()):
+    if target not in variant.targets or target in variant.not_built or (target == "cuda" and not cuda_available()):
         return False
     return _INSTRUCTION_SETS.index(variant.isa) <= _INSTRUCTION_SETS.index(_core.host_isa())
 

@@ -1,10 +1,11 @@
-// Prints the GPU variants of a build as rows of csrc/instances/variants.inc. tests/variant_table.py compiles and runs
-// it.
+// Prints the GPU variants of a build: as rows of csrc/instances/variants.inc, and of each the layouts of its Config as
+// JSON. tests/tables.py compiles and runs it.
 #include <cstdio>
 
 // clang-format off: the emulator's stand for CUDA's names
 #include "instances/launch_emulator.hpp"
 #include "instances/add.hpp"
+#include "catalogue/json.hpp"
 #include "lists.hpp"
 
 using namespace cute_py;
@@ -33,12 +34,18 @@ struct Print {
   template <class Family, class Config, class Layout>
   void entry(char const* name) const {
     print(kernels::traits_of<Family, Config, Layout>(name, Target::cuda));
+    std::string config = "null";
+    if constexpr (!kernels::kCopies<Config>) config = catalogue::json::value(catalogue::reflect_config<Config>());
+    std::fprintf(stderr, "%s %s\n", name, config.c_str());
   }
 };
 
 template <class... Variants>
 void print_all(kernels::List<Variants...>) {
-  (kernels::for_each_variant<typename Variants::Family>(Print{}, typename Variants::Rows{}), ...);
+  char const* const* list = instances::kLists;
+  ((std::fprintf(stderr, "list %s\n", *list++),
+    kernels::for_each_variant<typename Variants::Family>(Print{}, typename Variants::Rows{})),
+   ...);
 }
 
 }  // namespace

@@ -14,15 +14,14 @@
 // Typed lists of what is compiled. A family's lists stand next to its kernel, and nothing else names its variants.
 namespace cute_py::kernels {
 
-// Builds, one bit for each: `minimal` is float32 without tensor cores, `host` enough of every type to run every
-// kernel's source in the emulator, `standard` what somebody uses on a GPU, `full` everything.
+// Builds, one bit for each: `minimal` is float32 without tensor cores, `standard` what somebody uses on a GPU, `full`
+// everything.
 using BuildSet = unsigned;
 inline constexpr BuildSet kMinimal = 1;
-inline constexpr BuildSet kHost = 2;
-inline constexpr BuildSet kStandard = 4;
-inline constexpr BuildSet kFull = 8;
-inline constexpr BuildSet kGpu = kStandard | kFull;
-inline constexpr BuildSet kAlways = kMinimal | kHost | kGpu;
+inline constexpr BuildSet kStandard = 2;
+inline constexpr BuildSet kFull = 4;
+inline constexpr BuildSet kDefault = kStandard | kFull;
+inline constexpr BuildSet kAlways = kMinimal | kDefault;
 
 // The one that is being built.
 inline constexpr BuildSet kBuilt = CUTE_PY_BUILD_SET;
@@ -157,6 +156,20 @@ constexpr Name name_of() {
 }
 template <class Family, class Row, class T, class Layout>
 inline constexpr Name kNameOf = name_of<Family, Row, T, Layout>();
+
+// A unit that is compiled on demand has the variants whose names are in CUTE_PY_VARIANTS; without it there are all.
+constexpr bool is_wanted(Name const& name) {
+#ifdef CUTE_PY_VARIANTS
+  for (char const* wanted : {CUTE_PY_VARIANTS}) {
+    int i = 0;
+    while (i < name.length && wanted[i] == name.text[i]) ++i;
+    if (i == name.length && wanted[i] == '\0') return true;
+  }
+  return false;
+#else
+  return name.length > 0;
+#endif
+}
 
 // Does a Config leave sums to a tensor core that keeps fewer bits than a float32 has?
 template <class Config, class = void>
@@ -313,9 +326,15 @@ constexpr Traits traits_of(char const* name, Target target) {
 }
 
 // Calls add.template entry<Config, Layout>(name) for each variant of a row that this build has.
+template <class Family, class Row, class T, class L, class Add>
+void for_one_layout(Add const& add) {
+  constexpr Name const& name = kNameOf<Family, Row, T, L>;
+  if constexpr (is_wanted(name)) add.template entry<Family, typename Row::template Config<T, L>, L>(name.text);
+}
+
 template <class Family, class Row, class T, class Add, class... L>
 void for_each_layout(Add const& add, List<L...>) {
-  (add.template entry<Family, typename Row::template Config<T, L>, L>(kNameOf<Family, Row, T, L>.text), ...);
+  (for_one_layout<Family, Row, T, L>(add), ...);
 }
 
 template <class Family, class Row, class Add, class... T>

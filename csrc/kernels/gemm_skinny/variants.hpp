@@ -15,13 +15,13 @@ struct KMajor : AnyLayout {
 
 struct gemm_skinny_variants {
   using Family = gemm_skinny_family;
-  using Rows = List<Row<GemmSkinny, Form::nested, Named, kAlways, Types<float>, Layouts<MMajor, KMajor>>,
-                    Row<GemmSkinny, Form::nested, Named, kGpu, Types<double>, Layouts<MMajor, KMajor>>,
-                    Row<GemmSkinny, Form::nested, Named, kFull, Types<numeric::complex64, numeric::complex128>,
-                        Layouts<MMajor, KMajor>>,
-                    Row<GemmSkinny, Form::nested, Named, kGpu, Types<cutlass::half_t>, Layouts<MMajor>>,
-                    Row<GemmSkinny, Form::nested, Named, kHost | kGpu, Types<cutlass::half_t>, Layouts<KMajor>>,
-                    Row<GemmSkinny, Form::nested, Named, kGpu, Types<cutlass::bfloat16_t>, Layouts<MMajor, KMajor>>>;
+  using Rows =
+      List<Row<GemmSkinny, Form::nested, Named, kAlways, Types<float>, Layouts<MMajor, KMajor>>,
+           Row<GemmSkinny, Form::nested, Named, kDefault, Types<double>, Layouts<MMajor, KMajor>>,
+           Row<GemmSkinny, Form::nested, Named, kFull, Types<numeric::complex64, numeric::complex128>,
+               Layouts<MMajor, KMajor>>,
+           Row<GemmSkinny, Form::nested, Named, kDefault, Types<cutlass::half_t>, Layouts<MMajor, KMajor>>,
+           Row<GemmSkinny, Form::nested, Named, kDefault, Types<cutlass::bfloat16_t>, Layouts<MMajor, KMajor>>>;
 };
 
 }  // namespace cute_py::kernels

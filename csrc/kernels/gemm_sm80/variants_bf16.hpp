@@ -6,11 +6,11 @@ namespace cute_py::kernels {
 
 struct gemm_sm80_variants_bf16 {
   using Family = gemm_sm80_family;
-  using Rows =
-      List<Row<GemmSm80_64x64, Form::nested, NamedNested, kGpu, Types<cutlass::bfloat16_t>, Layouts<NT, TN, NN>>,
-           Row<GemmSm80_64x64, Form::vectors, NamedByTile, kGpu, Types<cutlass::bfloat16_t>, Layouts<NT, TN, NN>>,
-           Row<GemmSm80_128x128, Form::vectors, NamedByTile, kGpu, Types<cutlass::bfloat16_t>, Layouts<NT, TN, NN>>,
-           Row<GemmSm80_128x256, Form::vectors, NamedByTile, kGpu, Types<cutlass::bfloat16_t>, Layouts<NT, TN, NN>>>;
+  using Rows = List<
+      Row<GemmSm80_64x64, Form::nested, NamedNested, kDefault, Types<cutlass::bfloat16_t>, Layouts<NT, TN, NN>>,
+      Row<GemmSm80_64x64, Form::vectors, NamedByTile, kDefault, Types<cutlass::bfloat16_t>, Layouts<NT, TN, NN>>,
+      Row<GemmSm80_128x128, Form::vectors, NamedByTile, kDefault, Types<cutlass::bfloat16_t>, Layouts<NT, TN, NN>>,
+      Row<GemmSm80_128x256, Form::vectors, NamedByTile, kDefault, Types<cutlass::bfloat16_t>, Layouts<NT, TN, NN>>>;
 };
 
 }  // namespace cute_py::kernels

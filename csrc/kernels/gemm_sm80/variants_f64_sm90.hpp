@@ -15,12 +15,12 @@ struct NamedNestedByTileSm90 : NamedNestedByTile {
 struct gemm_sm80_variants_f64_sm90 {
   using Family = gemm_sm80_family;
   using Any = Layouts<NT, TN, NN>;
-  using Rows = List<Row<GemmSm90Double64x64, Form::nested, NamedNestedSm90, kGpu, Types<double>, Any>,
-                    Row<GemmSm90Double32x32, Form::elements, NamedNestedByTileSm90, kGpu, Types<double>, Any>,
-                    Row<GemmSm90Double32x32, Form::vectors, NamedSm90, kGpu, Types<double>, Any>,
-                    Row<GemmSm90Double32x64, Form::vectors, NamedSm90, kGpu, Types<double>, Any>,
-                    Row<GemmSm90Double64x64, Form::vectors, NamedSm90, kGpu, Types<double>, Any>,
-                    Row<GemmSm90Double128x128, Form::vectors, NamedSm90, kGpu, Types<double>, Any>>;
+  using Rows = List<Row<GemmSm90Double64x64, Form::nested, NamedNestedSm90, kDefault, Types<double>, Any>,
+                    Row<GemmSm90Double32x32, Form::elements, NamedNestedByTileSm90, kDefault, Types<double>, Any>,
+                    Row<GemmSm90Double32x32, Form::vectors, NamedSm90, kDefault, Types<double>, Any>,
+                    Row<GemmSm90Double32x64, Form::vectors, NamedSm90, kDefault, Types<double>, Any>,
+                    Row<GemmSm90Double64x64, Form::vectors, NamedSm90, kDefault, Types<double>, Any>,
+                    Row<GemmSm90Double128x128, Form::vectors, NamedSm90, kDefault, Types<double>, Any>>;
 };
 
 }  // namespace cute_py::kernels

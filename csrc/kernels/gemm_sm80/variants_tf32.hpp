@@ -7,10 +7,10 @@ namespace cute_py::kernels {
 struct gemm_sm80_variants_tf32 {
   using Family = gemm_sm80_family;
   using Rows = List<
-      Row<GemmSm80_64x64, Form::nested, NamedNested, kHost | kGpu, Types<cutlass::tfloat32_t>, Layouts<NT, TN, NN>>,
-      Row<GemmSm80_64x64, Form::vectors, NamedByTile, kHost | kGpu, Types<cutlass::tfloat32_t>, Layouts<NT, TN, NN>>,
-      Row<GemmSm80_128x128, Form::vectors, NamedByTile, kGpu, Types<cutlass::tfloat32_t>, Layouts<NT, TN, NN>>,
-      Row<GemmSm80_128x256, Form::vectors, NamedByTile, kGpu, Types<cutlass::tfloat32_t>, Layouts<NT, TN, NN>>>;
+      Row<GemmSm80_64x64, Form::nested, NamedNested, kDefault, Types<cutlass::tfloat32_t>, Layouts<NT, TN, NN>>,
+      Row<GemmSm80_64x64, Form::vectors, NamedByTile, kDefault, Types<cutlass::tfloat32_t>, Layouts<NT, TN, NN>>,
+      Row<GemmSm80_128x128, Form::vectors, NamedByTile, kDefault, Types<cutlass::tfloat32_t>, Layouts<NT, TN, NN>>,
+      Row<GemmSm80_128x256, Form::vectors, NamedByTile, kDefault, Types<cutlass::tfloat32_t>, Layouts<NT, TN, NN>>>;
 };
 
 }  // namespace cute_py::kernels

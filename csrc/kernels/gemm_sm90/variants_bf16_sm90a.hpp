@@ -8,11 +8,11 @@ namespace cute_py::kernels {
 struct gemm_sm90_variants_bf16_sm90a {
   using Family = gemm_sm90_family;
   using Rows = List<
-      Row<GemmSm90_64x64, Form::vectors, NamedByTile, kGpu, Types<cutlass::bfloat16_t>, Layouts<NT, TN, NN>>,
-      Row<GemmSm90_64x128, Form::vectors, NamedByTile, kGpu, Types<cutlass::bfloat16_t>, Layouts<NT, TN, NN>>,
-      Row<GemmSm90_128x128, Form::vectors, NamedByTile, kGpu, Types<cutlass::bfloat16_t>, Layouts<NT, TN, NN>>,
-      Row<GemmSm90_128x192, Form::vectors, NamedByTile, kHost | kGpu, Types<cutlass::bfloat16_t>, Layouts<NT, TN, NN>>,
-      Row<GemmSm90_128x256, Form::vectors, NamedByTile, kGpu, Types<cutlass::bfloat16_t>, Layouts<NT, TN, NN>>>;
+      Row<GemmSm90_64x64, Form::vectors, NamedByTile, kDefault, Types<cutlass::bfloat16_t>, Layouts<NT, TN, NN>>,
+      Row<GemmSm90_64x128, Form::vectors, NamedByTile, kDefault, Types<cutlass::bfloat16_t>, Layouts<NT, TN, NN>>,
+      Row<GemmSm90_128x128, Form::vectors, NamedByTile, kDefault, Types<cutlass::bfloat16_t>, Layouts<NT, TN, NN>>,
+      Row<GemmSm90_128x192, Form::vectors, NamedByTile, kDefault, Types<cutlass::bfloat16_t>, Layouts<NT, TN, NN>>,
+      Row<GemmSm90_128x256, Form::vectors, NamedByTile, kDefault, Types<cutlass::bfloat16_t>, Layouts<NT, TN, NN>>>;
 };
 
 }  // namespace cute_py::kernels

@@ -8,10 +8,10 @@ namespace cute_py::kernels {
 struct gemm_sm90_variants_k_major_sm90a {
   using Family = gemm_sm90_family;
   using T = Types<cutlass::tfloat32_t, std::int8_t>;
-  using Rows = List<Row<GemmSm90_64x64, Form::vectors, NamedByTile, kHost | kGpu, T, Layouts<TN>>,
-                    Row<GemmSm90_64x128, Form::vectors, NamedByTile, kGpu, T, Layouts<TN>>,
-                    Row<GemmSm90_128x128, Form::vectors, NamedByTile, kGpu, T, Layouts<TN>>,
-                    Row<GemmSm90_128x256, Form::vectors, NamedByTile, kGpu, T, Layouts<TN>>>;
+  using Rows = List<Row<GemmSm90_64x64, Form::vectors, NamedByTile, kDefault, T, Layouts<TN>>,
+                    Row<GemmSm90_64x128, Form::vectors, NamedByTile, kDefault, T, Layouts<TN>>,
+                    Row<GemmSm90_128x128, Form::vectors, NamedByTile, kDefault, T, Layouts<TN>>,
+                    Row<GemmSm90_128x256, Form::vectors, NamedByTile, kDefault, T, Layouts<TN>>>;
 };
 
 }  // namespace cute_py::kernels

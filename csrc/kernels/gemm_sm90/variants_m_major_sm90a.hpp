@@ -9,11 +9,11 @@ namespace cute_py::kernels {
 struct gemm_sm90_variants_m_major_sm90a {
   using Family = gemm_sm90_family;
   using T = Types<cutlass::tfloat32_t>;
-  using Rows = List<Row<GemmSm90_64x64, Form::vectors, NamedByTile, kHost | kGpu, T, Layouts<NN>>,
-                    Row<GemmSm90_64x128, Form::vectors, NamedByTile, kGpu, T, Layouts<NN>>,
-                    Row<GemmSm90Shared128x128, Form::vectors, NamedByTile, kGpu, T, Layouts<NN>>,
-                    Row<GemmSm90_128x192, Form::vectors, NamedByTile, kGpu, T, Layouts<NN>>,
-                    Row<GemmSm90_128x256, Form::vectors, NamedByTile, kGpu, T, Layouts<NN>>>;
+  using Rows = List<Row<GemmSm90_64x64, Form::vectors, NamedByTile, kDefault, T, Layouts<NN>>,
+                    Row<GemmSm90_64x128, Form::vectors, NamedByTile, kDefault, T, Layouts<NN>>,
+                    Row<GemmSm90Shared128x128, Form::vectors, NamedByTile, kDefault, T, Layouts<NN>>,
+                    Row<GemmSm90_128x192, Form::vectors, NamedByTile, kDefault, T, Layouts<NN>>,
+                    Row<GemmSm90_128x256, Form::vectors, NamedByTile, kDefault, T, Layouts<NN>>>;
 };
 
 }  // namespace cute_py::kernels

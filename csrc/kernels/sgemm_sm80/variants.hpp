@@ -8,14 +8,13 @@ namespace cute_py::kernels {
 struct sgemm_sm80_variants {
   using Family = sgemm_sm80_family;
   using Any = Layouts<NT, TN, NN>;
-  using Rows = List<Row<SgemmSm80, Form::whole, Named, kAlways, Types<float>, Layouts<NT, TN>>,
-                    Row<SgemmSm80, Form::whole, Named, kMinimal | kGpu, Types<float>, Layouts<NN, TT>>,
+  using Rows = List<Row<SgemmSm80, Form::whole, Named, kAlways, Types<float>, Layouts<NT, TN, NN, TT>>,
                     Row<SgemmSm80Small, Form::elements, NamedNested, kAlways, Types<float>, Layouts<NT, NN>>,
-                    Row<SgemmSm80Tiny, Form::elements, NamedNestedByTile, kGpu, Types<float>, Layouts<NT, NN>>,
+                    Row<SgemmSm80Tiny, Form::elements, NamedNestedByTile, kDefault, Types<float>, Layouts<NT, NN>>,
                     Row<SgemmSm80Tiny, Form::vectors, NamedByTile, kAlways, Types<float>, Any>,
                     Row<SgemmSm80Small, Form::vectors, NamedByTile, kAlways, Types<float>, Any>,
                     Row<SgemmSm80, Form::vectors, NamedByTile, kAlways, Types<float>, Any>,
-                    Row<SgemmSm80Narrow, Form::vectors, NamedByTile, kMinimal | kGpu, Types<float>, Any>>;
+                    Row<SgemmSm80Narrow, Form::vectors, NamedByTile, kAlways, Types<float>, Any>>;
 };
 
 }  // namespace cute_py::kernels

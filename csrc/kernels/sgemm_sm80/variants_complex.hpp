@@ -8,9 +8,9 @@ struct sgemm_sm80_variants_complex {
   using Family = sgemm_sm80_family;
   using Any = Layouts<NT, TN, NN>;
   using Rows =
-      List<Row<SgemmSm80Small, Form::elements, NamedNested, kHost | kGpu, Types<numeric::complex64>, Layouts<NT, NN>>,
-           Row<SgemmSm80Small, Form::vectors, NamedByTile, kHost | kGpu, Types<numeric::complex64>, Any>,
-           Row<SgemmSm80, Form::vectors, NamedByTile, kGpu, Types<numeric::complex64>, Any>>;
+      List<Row<SgemmSm80Small, Form::elements, NamedNested, kDefault, Types<numeric::complex64>, Layouts<NT, NN>>,
+           Row<SgemmSm80Small, Form::vectors, NamedByTile, kDefault, Types<numeric::complex64>, Any>,
+           Row<SgemmSm80, Form::vectors, NamedByTile, kDefault, Types<numeric::complex64>, Any>>;
 };
 
 }  // namespace cute_py::kernels

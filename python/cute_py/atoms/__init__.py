@@ -27,7 +27,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from cute_py import _core
+from cute_py import _core, tables
 from cute_py._core import Layout
 from cute_py.drawing.picture import Drawable, Picture
 from cute_py.drawing.subjects import picture_of_copy_atom, picture_of_mma
@@ -309,21 +309,21 @@ class Catalogue(Mapping[str, Atom], Generic[Atom]):
     'UniversalFMA<float>'
     """
 
-    def __init__(
-        self, kind: str, load: Callable[[], tuple[list[Any], dict[str, str]]], make: Callable[[Any], Atom]
-    ) -> None:
+    def __init__(self, kind: str, make: Callable[..., Atom]) -> None:
         self._kind = kind
-        self._load = load
-        self._make: Callable[[Any], Atom] = make
+        self._make: Callable[..., Atom] = make
 
     @cached_property
     def _atoms(self) -> dict[str, Atom]:
-        return {record["name"]: self._make(record) for record in self._load()[0]}
+        table = tables.read("atoms")
+        values = [_value(value) for value in table["values"]]
+        return {name: self._make(name, values, *row) for name, row in table[self._kind].items()}
 
     @cached_property
     def defects(self) -> dict[str, str]:
         """The atoms whose traits in the headers are malformed, and what is wrong with them. They are not in the catalogue."""
-        return self._load()[1]
+        defects: dict[str, str] = tables.read("atoms")[f"{self._kind}_defects"]
+        return defects
 
     def __getitem__(self, name: str) -> Atom:
         if name in self._atoms:
@@ -381,15 +381,21 @@ def _plain_name(name: object) -> str:
     return re.sub(r"^(UniversalFMA|UniversalCopy)<(\w+)(,\2)+>$", r"\1<\2>", plain)
 
 
-def _make_mma(record: dict[str, Any]) -> MMAAtom:
-    types = {key: ValueType(*record[key]) for key in "abcd"}
-    scale = None if record["scale"] is None else ValueType(*record["scale"])
-    return MMAAtom(**{**record, **types, "scale": scale})
+def _value(value: Any) -> Any:
+    """Return what a table has as text or as a list: a layout, integers, or a type."""
+    return ValueType(*value) if isinstance(value, list) else _core.parse(value)
 
 
-def _make_copy(record: dict[str, Any]) -> CopyTraits:
-    return CopyTraits(**record)
+def _make_mma(name: str, values: list[Any], architecture: int, *row: int | None) -> MMAAtom:
+    # In the order of the attributes of MMAAtom; the length of a scale is a number itself.
+    read: list[Any] = [None if at is None else values[at] for at in row]
+    read[10] = row[10] or 0
+    return MMAAtom(name, architecture, *read)
 
 
-mma: Catalogue[MMAAtom] = Catalogue("mma", _core.mma_atoms, _make_mma)
-copy: Catalogue[CopyTraits] = Catalogue("copy", _core.copy_atoms, _make_copy)
+def _make_copy(name: str, values: list[Any], architecture: int, *row: int) -> CopyTraits:
+    return CopyTraits(name, architecture, *(values[at] for at in row))
+
+
+mma: Catalogue[MMAAtom] = Catalogue("mma", _make_mma)
+copy: Catalogue[CopyTraits] = Catalogue("copy", _make_copy)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -9,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cute_py import _core
+from cute_py import _core, tables
 from cute_py._core import ComposedLayout, Layout
 from cute_py.atoms import CopyAtom, CopyTraits, MMAAtom, ValueType
 from cute_py.atoms.tiled import TiledCopy, TiledMMA
@@ -143,13 +144,17 @@ class KernelConfig:
     @classmethod
     def of(cls, name: str) -> KernelConfig | None:
         """Return the layouts of a variant, None of one that is no CuTe kernel."""
-        record = _core.config(name)
+        record = _record_of(name)
         if record is None:
             return None
-        types = {key: ValueType(*record[key]) for key in ("type_a", "type_b", "type_c")}
-        copies = {key: _tiled_copy(record[key]) for key in ("tiled_copy_a", "tiled_copy_b")}
-        roles = None if record["roles"] is None else Roles(*record["roles"])
-        return cls(**{**record, **types, **copies, "tiled_mma": _tiled_mma(record["tiled_mma"]), "roles": roles})
+        read = _values(record)
+        read["tiled_copy_a"] = _tiled_copy(record["tiled_copy_a"])
+        read["tiled_copy_b"] = _tiled_copy(record["tiled_copy_b"])
+        read["tiled_mma"] = _tiled_mma(record["tiled_mma"])
+        read["box_a"] = record["box_a"] and tuple(record["box_a"])
+        read["box_b"] = record["box_b"] and tuple(record["box_b"])
+        read["roles"] = record["roles"] and Roles(*record["roles"])
+        return cls(**read)
 
     @property
     def tile_mn(self) -> tuple[int, int]:
@@ -241,20 +246,38 @@ def _partition_tv(tile: Layout, threads: Layout) -> Layout:
     return layout
 
 
-def _copy_traits(record: dict[str, Any]) -> CopyTraits:
-    return CopyTraits(**record)
+def _record_of(name: str) -> dict[str, Any] | None:
+    """Return what is known of a variant's layouts: from the package's table, or from the unit that brought it."""
+    table = tables.read("kernels")
+    if name in table:
+        config: dict[str, Any] | None = table[name]["config"]
+        return config
+    text = _core.config(name)
+    return None if text is None else json.loads(text)
+
+
+def _value(value: Any) -> Any:
+    """Return a value of such a record: text in CuTe's notation, a type as a list of its name and bits, or as it is."""
+    if isinstance(value, str):
+        return _core.parse(value)
+    if isinstance(value, list):
+        return ValueType(*value)
+    return value
+
+
+def _values(record: dict[str, Any]) -> dict[str, Any]:
+    return {key: value if key in ("name", "cpp_type") else _value(value) for key, value in record.items()}
 
 
 def _tiled_copy(record: dict[str, Any] | None) -> TiledCopy | None:
     if record is None:
         return None
-    atom = CopyAtom(_copy_traits(record["atom"]), ValueType(*record["value_type"]))
-    return TiledCopy(atom, record["layout_tv"], record["tiler"])
+    atom = CopyAtom(CopyTraits(**_values(record["atom"])), ValueType(*record["value_type"]))
+    return TiledCopy(atom, _core.parse(record["layout_tv"]), _core.parse(record["tiler"]))
 
 
 def _tiled_mma(record: dict[str, Any] | None) -> TiledMMA | None:
     if record is None:
         return None
-    atom = dict(record["atom"])
-    types: dict[str, Any] = {key: ValueType(*atom[key]) for key in "abcd"}
-    return TiledMMA(MMAAtom(**{**atom, **types}), record["atom_layout"], record["permutations"])
+    atom = MMAAtom(**_values(record["atom"]))
+    return TiledMMA(atom, _core.parse(record["atom_layout"]), _core.parse(record["permutations"]))

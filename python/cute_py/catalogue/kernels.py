@@ -1,11 +1,11 @@
-"""The kernels of this build."""
+"""The kernels."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
@@ -31,7 +31,7 @@ _LARGEST_TRACED = 4096
 
 @dataclass(frozen=True)
 class Kernel(Drawable):
-    """One compiled kernel variant.
+    """One kernel variant.
 
     Attributes
     ----------
@@ -43,6 +43,9 @@ class Kernel(Drawable):
         ``"nt"``, ``"tn"``, ``"nn"`` or ``"tt"``, the majornesses that it was made for, or ``"any"``.
     targets
         Where it runs: ``"cuda"`` and ``"emulator"``, or ``"cpu"``.
+    not_built
+        The targets that this build has no code for: ``"cuda"``, where it was built without GPU kernels, or without this one's
+        architecture. Such a variant can be explained, drawn and chosen for a `Device`, and it runs in the emulator.
     compute
         What products are formed and summed in: ``"float32"``, ... Of the kernels of `permute` ``"copy"``.
     factors, results
@@ -87,6 +90,7 @@ class Kernel(Drawable):
     kernel: str
     layout: str
     targets: tuple[str, ...]
+    not_built: tuple[str, ...]
     compute: Compute | Literal["copy"]
     factors: tuple[str, ...]
     results: tuple[str, ...]
@@ -274,7 +278,7 @@ class Kernel(Drawable):
 
 
 class Kernels(Mapping[str, Kernel]):
-    """The kernel variants of this build by name, family by family. Which of them is chosen is by estimates, see `explain`."""
+    """The kernel variants by name, family by family. Which of them is chosen is by estimates, see `explain`."""
 
     def __init__(self, variants: Iterable[Kernel]) -> None:
         self._by_name = {variant.name: variant for variant in variants}
@@ -330,7 +334,7 @@ class Kernels(Mapping[str, Kernel]):
         rows = [
             (
                 k.name,
-                "+".join(k.targets),
+                "+".join(f"({target})" if target in k.not_built else target for target in k.targets),
                 k.compute,
                 "x".join(map(str, k.tile)),
                 str(k.threads),
@@ -343,24 +347,27 @@ class Kernels(Mapping[str, Kernel]):
         return [header, *rows]
 
 
-@cache
 def kernels() -> Kernels:
-    """Return every kernel variant of this build, by name.
+    """Return every kernel variant, by name: those of a default build, in every build, and those of units that were loaded.
 
     >>> import cute_py
     >>> cute_py.kernels()["sgemm_sm80_nt_f32"].tile
     (128, 128, 16)
     """
-    targets: dict[str, list[str]] = {}
-    entries = _core.entries()
-    for entry in entries:
-        targets.setdefault(entry["name"], []).append(entry["target"])
+    return _kernels(_core.entries_version())
+
+
+@lru_cache(maxsize=1)
+def _kernels(version: int) -> Kernels:
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for entry in _core.entries():
+        rows.setdefault(entry["name"], []).append(entry)
     variants = []
-    for entry in entries:
-        if entry["target"] != targets[entry["name"]][-1]:
-            continue
-        fields = {key: value for key, value in entry.items() if key != "target"}
-        variants.append(Kernel(**fields, targets=tuple(targets[entry["name"]])))
+    for of_name in rows.values():
+        targets = tuple(entry["target"] for entry in of_name)
+        not_built = tuple(entry["target"] for entry in of_name if not entry["is_built"])
+        fields = {key: value for key, value in of_name[-1].items() if key not in ("target", "is_built")}
+        variants.append(Kernel(**fields, targets=targets, not_built=not_built))
     return Kernels(variants)
 
 

@@ -126,9 +126,6 @@ class Ladder:
         The kernels in their order.
     left_out
         (kernel, why) of those that do not take the product.
-    kernel_set
-        The variants of this build: ``"default"``, or fewer in ``"host"``, that of a build without CUDA, and ``"minimal"``. Their best is no
-        estimate of a GPU build's best.
     """
 
     device: str
@@ -140,7 +137,6 @@ class Ladder:
     layout: str
     rungs: tuple[Rung, ...]
     left_out: tuple[tuple[str, str], ...]
-    kernel_set: str = _core.kernel_set
 
     def __str__(self) -> str:
         def part(x: float | None) -> str:
@@ -166,17 +162,11 @@ class Ladder:
             cells = [x.ljust(w) if i in left else x.rjust(w) for i, (x, w) in enumerate(zip(row, widths, strict=True))]
             lines.append("  ".join(cells).rstrip())
         lines += [f"without {kernel}: {why}" for kernel, why in self.left_out]
-        if note := self._note():
-            lines.append(f"{note}; CUTE_PY_CUDA=ON pip install . makes all")
         return "\n".join(lines)
 
     def _title(self) -> str:
         how = "measured" if self.measured else "estimated"
         return f"{self.m}x{self.n}x{self.k} {self.dtype} {self.layout} on {self.device}, {how}"
-
-    def _note(self) -> str:
-        has_all = self.kernel_set in ("default", "full")
-        return "" if has_all else "of the variants of this build, fewer than a build with GPU kernels has"
 
     def to_json(self) -> str:
         """Return everything as JSON."""
@@ -186,7 +176,7 @@ class Ladder:
 
     def to_svg(self) -> str:
         """Return a chart: a bar for each kernel, as long as the logarithm of its speed."""
-        return _chart(self._title(), self.rungs, self._note())
+        return _chart(self._title(), self.rungs)
 
     def _repr_svg_(self) -> str:
         return self.to_svg()
@@ -392,7 +382,7 @@ _BAR, _GAP, _LEFT, _NOTES, _WIDTH, _TOP = 22, 22, 150, 210, 760, 58
 _COLOURS = {False: "#94a3b8", True: "#2563eb"}
 
 
-def _chart(title: str, rungs: tuple[Rung, ...], note: str) -> str:
+def _chart(title: str, rungs: tuple[Rung, ...]) -> str:
     import html
 
     high = max(rung.tflops for rung in rungs)
@@ -428,6 +418,6 @@ def _chart(title: str, rungs: tuple[Rung, ...], note: str) -> str:
         ]
         y += _BAR + _GAP
     parts.append(
-        f'<text x="14" y="{height - 10}" font-size="11" fill="#475569">The length of a bar is the logarithm of the speed over {low:.3g} TFLOP/s{note and f"; {note}"}.</text>'
+        f'<text x="14" y="{height - 10}" font-size="11" fill="#475569">The length of a bar is the logarithm of the speed over {low:.3g} TFLOP/s.</text>'
     )
     return "\n".join([*parts, "</svg>", ""])

@@ -13,7 +13,22 @@ import sys
 from collections.abc import Sequence
 
 from cute_py import _core
-from cute_py.cli import atom, bench, draw, einsum, explain, explore, gemm, info, kernel, kernels, ladder, layout, verify
+from cute_py.cli import (
+    atom,
+    bench,
+    cache,
+    draw,
+    einsum,
+    explain,
+    explore,
+    gemm,
+    info,
+    kernel,
+    kernels,
+    ladder,
+    layout,
+    verify,
+)
 from cute_py.cli.command_error import CommandError
 from cute_py.errors import CuteError
 
@@ -28,7 +43,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--version", action="version", version=f"cute-py {_core.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for module in (info, kernels, kernel, explain, bench, ladder, gemm, einsum, verify, layout, draw, atom, explore):
+    for module in (
+        info,
+        kernels,
+        kernel,
+        explain,
+        bench,
+        ladder,
+        gemm,
+        einsum,
+        verify,
+        layout,
+        draw,
+        atom,
+        explore,
+        cache,
+    ):
         module.add_parser(commands)
     options = parser.parse_args(arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):

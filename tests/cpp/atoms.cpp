@@ -1,8 +1,10 @@
+// Prints every atom that the headers have traits for, a line of JSON each. tests/tables.py compiles and runs it.
 #if __has_include(<cute/atom/mma_traits_sm90_gmma_sparse.hpp>)
 #include <cute/atom/mma_traits_sm90_gmma_sparse.hpp>
 #endif
 
 #include "base/errors.hpp"
+#include "catalogue/json.hpp"
 #include "catalogue/reflect.hpp"
 
 namespace cute_py::catalogue {
@@ -82,12 +84,12 @@ constexpr auto One = UMMA::ScaleIn::One;
 template <auto value>
 using Constant = cute::integral_constant<decltype(value), value>;
 
-// The atoms that the headers name, found there by cmake/atom_names.py, and of SM100's and SM120's templates the
+// The atoms that the headers name, found there by tests/atom_names.py, and of SM100's and SM120's templates the
 // instances it lists.
 constexpr MmaEntry kMma[] = {
     mma<UniversalFMA<float>>("UniversalFMA<float>", 0),
     mma<UniversalFMA<double>>("UniversalFMA<double>", 0),
-#include "catalogue/mma_atoms.inc"
+#include "mma_atoms.inc"
 };
 
 constexpr CopyEntry kCopy[] = {
@@ -106,29 +108,30 @@ constexpr CopyEntry kCopy[] = {
     copy<SM80_CP_ASYNC_CACHEALWAYS_ZFILL<uint64_t>>("SM80_CP_ASYNC_CACHEALWAYS_ZFILL<uint64_t>", 80),
     copy<SM80_CP_ASYNC_CACHEALWAYS_ZFILL<uint128_t>>("SM80_CP_ASYNC_CACHEALWAYS_ZFILL<uint128_t>", 80),
     copy<SM80_CP_ASYNC_CACHEGLOBAL_ZFILL<uint128_t>>("SM80_CP_ASYNC_CACHEGLOBAL_ZFILL<uint128_t>", 80),
-#include "catalogue/copy_atoms.inc"
+#include "copy_atoms.inc"
     copy<SM90_BULK_COPY_G2S, Int<8 * 1024>>("SM90_BULK_COPY_G2S<1024 bytes>", 90),
     copy<SM90_TMA_LOAD_OP, Int<8 * 128 * 64>>("SM90_TMA_LOAD<8192 bytes>", 90),
     copy<SM90_TMA_LOAD_OP, Int<8 * 128 * 128>>("SM90_TMA_LOAD<16384 bytes>", 90),
 };
 
-template <class Record, class Entry, std::size_t count>
-std::vector<Record> reflect_all(Entry const (&entries)[count], std::vector<Defect>& defects) {
-  std::vector<Record> result;
+template <class Entry, std::size_t count>
+void print_all(char const* kind, Entry const (&entries)[count]) {
   for (Entry const& entry : entries) {
+    std::string printed;
     try {
-      result.push_back(entry.record());
-    } catch (LayoutError const& error) {
-      defects.push_back({entry.name, error.what()});
+      printed = json::value(entry.record());
+    } catch (LayoutError const& error) {  // traits that are no layouts
+      printed = json::object({{"name", json::text(entry.name)}, {"defect", json::text(error.what())}});
     }
+    std::printf("%s %s\n", kind, printed.c_str());
   }
-  return result;
 }
 
 }  // namespace
-
-std::vector<MmaRecord> mma_atoms(std::vector<Defect>& defects) { return reflect_all<MmaRecord>(kMma, defects); }
-
-std::vector<CopyRecord> copy_atoms(std::vector<Defect>& defects) { return reflect_all<CopyRecord>(kCopy, defects); }
-
 }  // namespace cute_py::catalogue
+
+int main() {
+  using namespace cute_py::catalogue;
+  print_all("mma", kMma);
+  print_all("copy", kCopy);
+}

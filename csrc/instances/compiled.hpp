@@ -1,0 +1,22 @@
+#pragma once
+
+#include <vector>
+
+#include "problem/entry.hpp"
+
+namespace cute_py::instances {
+
+// The GPU variants that this build has code for, for a GPU and for the emulator.
+std::vector<Entry> compiled_entries();
+
+}  // namespace cute_py::instances
+
+namespace cute_py::cpu {
+
+void add_reference(std::vector<Entry>& entries);
+void add_engine(std::vector<Entry>& entries);
+void add_loops(std::vector<Entry>& entries);
+void add_small(std::vector<Entry>& entries);
+void add_copy(std::vector<Entry>& entries);
+
+}  // namespace cute_py::cpu
