@@ -17,7 +17,8 @@ import cute_py
 from cute_py import layout
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+ENTRIES = sorted((ROOT / "docs" / "perf").glob("*.md"))
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *ENTRIES]
 MODULES = [
     m.name for m in pkgutil.walk_packages(cute_py.__path__, "cute_py.") if not m.name.endswith(("__main__", "_core"))
 ]
@@ -71,6 +72,18 @@ def test_the_readme_names_every_kernel() -> None:
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text()):
         assert (page.parent / target).exists(), target
+
+
+def test_the_index_of_the_performance_notes_has_every_entry() -> None:
+    index = " ".join((ROOT / "docs" / "perf-notes.md").read_text().partition("## Index by topic")[2].split())
+    titles = [
+        (page.name, title) for page in ENTRIES for title in re.findall(r"^## (.*)$", page.read_text(), re.MULTILINE)
+    ]
+    assert len(titles) >= 50
+    for name, title in titles:
+        date, _, text = title.partition(": ")
+        entry = f"- {date[5:]} [{text}](perf/{name}#" if text else f"- [{title[0].lower()}{title[1:]}](perf/{name}#"
+        assert entry in index, title
 
 
 def test_the_example_of_the_readme(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

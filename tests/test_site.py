@@ -23,8 +23,9 @@ def site() -> Path:
 
 
 def test_every_page_is_there(site: Path) -> None:
-    for page in (ROOT / "docs").glob("*.md"):
-        assert (site / page.stem / "index.html").exists(), page.name
+    docs = ROOT / "docs"
+    for page in (*docs.glob("*.md"), *docs.glob("perf/*.md")):
+        assert (site / page.relative_to(docs).with_suffix("") / "index.html").exists(), page.name
     assert (site / "search" / "search_index.json").stat().st_size > 100_000
 
 
