@@ -240,7 +240,7 @@ class Record(NamedTuple):
 
 def key_of(candidate: Any) -> str:
     """What tells the candidates of a product apart."""
-    return f"{candidate.kernel} {'t' * candidate.transposed}{candidate.parts}{candidate.packed}"
+    return f"{candidate.kernel} {'t' * candidate.transposed}{candidate.split_k}{candidate.packed}"
 
 
 def record(options: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""Find the atoms that CuTe's headers have traits for, and write them as the entries of csrc/catalogue/atoms.cpp.
+"""Find the atoms that CuTe's headers have traits for, and write them as the entries of tests/cpp/atoms.cpp.
 
 Usage: atom_names.py INCLUDE_FOLDER OUTPUT_FOLDER
 """

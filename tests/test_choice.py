@@ -116,7 +116,7 @@ def test_a_long_k_is_cut_where_there_is_room(multiprocessors: int, parts: bool, 
     assert [step.what for step in explanation.steps] == ["multiply"]
     assert (explanation.workspace_bytes > 0) == parts
     chosen = explanation.candidates[0]
-    assert (chosen.parts > 1) == parts
+    assert (chosen.split_k > 1) == parts
     np.testing.assert_array_equal(cute_py.gemm(A, B, device=device), A @ B.T)
     np.testing.assert_array_equal(cute_py.gemm(A, B, device="cpu"), A @ B.T)
 
@@ -239,7 +239,7 @@ def test_a_device_that_lacks_what_kernels_need(rng: np.random.Generator) -> None
 def test_every_candidate_can_be_forced(rng: np.random.Generator) -> None:
     A, B = draw(rng, (60, 700), exact=True), draw(rng, (50, 700), exact=True)
     explanation = cute_py.gemm.explain(A, B, device="emulator")
-    assert {candidate.parts > 1 for candidate in explanation.candidates} == {False, True}
+    assert {candidate.split_k > 1 for candidate in explanation.candidates} == {False, True}
     for candidate in explanation.candidates:
         forced = cute_py.gemm.explain(A, B, device="emulator", config=candidate)
         assert (forced.chosen, forced.transposed) == (candidate.kernel, candidate.transposed)
@@ -250,10 +250,10 @@ def test_configs_that_cannot_be(rng: np.random.Generator) -> None:
     A, B = draw(rng, (60, 70), exact=True), draw(rng, (50, 70), exact=True)
     candidate = cute_py.gemm.explain(A, B, kernel="sgemm_sm80", device="emulator").candidates[0]
     with pytest.raises(UnsupportedProblemError, match="next: config=None"):
-        cute_py.gemm(A, B, device="emulator", config=candidate._replace(parts=1000))
+        cute_py.gemm(A, B, device="emulator", config=candidate._replace(split_k=1000))
     with pytest.raises(OperandError, match="no kernel is called"):
         cute_py.gemm(A, B, device="emulator", config=candidate._replace(kernel="sgemm_9"))
-    for value in ("sgemm_1", 3, candidate._replace(parts=0), object()):
+    for value in ("sgemm_1", 3, candidate._replace(split_k=0), object()):
         with pytest.raises(OperandError, match="config is one of the candidates of explain"):
             cute_py.gemm(A, B, device="emulator", config=value)  # type: ignore[arg-type]
 

@@ -1071,7 +1071,7 @@ def test_parts_of_k_are_added_in_one_order(factor: str, rng: np.random.Generator
     for k in (4096, 5000, 100_003):
         A, B = (draw(rng, (rows, k), numpy_type(factor)) for rows in (70, 50))
         X, Y, C = cupy.asarray(A), cupy.asarray(B), cupy.zeros((70, 50), factor)
-        assert cute_py.gemm.explain(X, Y, C).candidates[0].parts > 1
+        assert cute_py.gemm.explain(X, Y, C).candidates[0].split_k > 1
         bias = cupy.asarray(draw(rng, (50,), np.float64 if factor == "float64" else np.float32))
         cute_py.gemm(X, Y, C)
         first = C.get()

@@ -50,8 +50,8 @@ def test_the_least_estimate_is_chosen_and_of_two_alike_the_simpler() -> None:
         chosen, *others = cute_py.gemm.explain(A, B, device="emulator").candidates
         assert chosen.us <= 1.03 * min([chosen.us, *(other.us for other in others)])
         assert [other.us for other in others] == sorted(other.us for other in others)
-        if chosen.parts > 1:
-            assert all(other.us > chosen.us / 1.03 for other in others if other.parts == 1)
+        if chosen.split_k > 1:
+            assert all(other.us > chosen.us / 1.03 for other in others if other.split_k == 1)
 
 
 def test_unaligned_pointers_and_leading_dimensions_are_predicated() -> None:

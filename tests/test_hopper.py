@@ -10,11 +10,18 @@ import numpy as np
 import pytest
 
 import cute_py
-from cute_py import EmulatorOptions, Kernel, UnsupportedProblemError
+from cute_py import Candidate, EmulatorOptions, Kernel, UnsupportedProblemError
 from cute_py.testing import numpy_type
+from problems import EMULATED
 
 VARIANTS = [v for v in cute_py.kernels().values() if v.kernel == "gemm_sm90"]
-IN_EMULATOR = [v for v in VARIANTS if "emulator" in v.targets]
+IN_EMULATOR = [v for v in VARIANTS if v.name in EMULATED]
+
+
+def is_multicast_with_split_k(candidate: Candidate) -> bool:
+    """Whether a cluster has two tiles of C, which share what TMA loads, and the CTAs that share their K."""
+    m, n, k = candidate.cluster or (1, 1, 1)
+    return m * n > 1 and k > 1
 
 
 def padded(values: np.ndarray, first_unit: bool) -> np.ndarray:
@@ -168,7 +175,7 @@ def test_clusters_share_k(order: str) -> None:
         C[...] = np.nan
         cute_py.gemm(A, B, C, config=candidate, device="emulator")
         np.testing.assert_array_equal(C, expected)
-        found.add(candidate.parts)
+        found.add(candidate.split_k)
     assert found == {1, 2, 4, 8, 16}
 
 
@@ -183,14 +190,14 @@ def test_pairs_share_k(shape: tuple[int, int], order: str) -> None:
     C = np.full(shape, np.nan, np.float32, order=order)
     found = set()
     for candidate in cute_py.gemm.explain(A, B, C, device="emulator").candidates:
-        if candidate.kernel != "gemm_sm90_tn_f16_64x64" or not candidate.in_pairs or candidate.packed:
+        if candidate.kernel != "gemm_sm90_tn_f16_64x64" or not is_multicast_with_split_k(candidate) or candidate.packed:
             continue
         assert "in pairs" in str(candidate)
         C[...] = 1
-        random = EmulatorOptions("random", seed=candidate.parts)
+        random = EmulatorOptions("random", seed=candidate.split_k)
         cute_py.gemm(A, B, C, beta=2, config=candidate, device="emulator", emulator=random)
         np.testing.assert_array_equal(C, expected + 2)
-        found.add(candidate.parts)
+        found.add(candidate.split_k)
     assert found >= {2, 4}
 
 
@@ -307,7 +314,14 @@ def test_clusters_share_k_on_a_gpu(variant: Kernel, tiles: int) -> None:
         for parts in (2, 4, 6, 8, 12, 14, 16, 24, 28, 32, 64):
             for _ in range(3):
                 C[...] = 1
-                cute_py.gemm(A, B, C, beta=2, compute=variant.compute, config=config._replace(parts=parts))
+                cute_py.gemm(
+                    A,
+                    B,
+                    C,
+                    beta=2,
+                    compute=variant.compute,
+                    config=config._replace(split_k=parts, cluster=None, raster=None),
+                )
                 assert torch.equal(C.double(), expected + 2), parts
 
 
@@ -322,7 +336,7 @@ def test_pairs_share_k_on_a_gpu() -> None:
         expected = A.double() @ B.double().t()
         for C in (torch.zeros(m, n, device="cuda"), torch.zeros(n, m, device="cuda").t()):
             for candidate in cute_py.gemm.explain(A, B, C).candidates:
-                if not candidate.in_pairs or candidate.packed:
+                if not is_multicast_with_split_k(candidate) or candidate.packed:
                     continue
                 for beta in (0, 2):
                     C[...] = 1

@@ -249,7 +249,7 @@ def test_a_limit_that_is_no_number_of_bytes(wrong: Any) -> None:
 
 def test_a_config_that_takes_more_memory_than_it_may_names_the_limit() -> None:
     A = np.ones((64, 8192), np.float32)
-    in_parts = next(x for x in cute_py.gemm.explain(A, A, device="emulator").candidates if x.parts > 1)
+    in_parts = next(x for x in cute_py.gemm.explain(A, A, device="emulator").candidates if x.split_k > 1)
     with pytest.raises(cute_py.UnsupportedProblemError, match="a larger workspace than 10 bytes"):
         cute_py.gemm(A, A, device="emulator", config=in_parts, workspace=10)
 

@@ -42,7 +42,9 @@ def check_cell(cell: tuple[str, str | None, str, str], target: str, rng: np.rand
     if target != "cpu":
         assert cute_py.kernels()[chosen.kernel].predicated or layout in chosen.kernel
         C[...] = 0
-        cute_py.gemm(A, B, C, compute=compute, config=chosen._replace(parts=1), device=target)
+        cute_py.gemm(
+            A, B, C, compute=compute, config=chosen._replace(split_k=1, cluster=None, raster=None), device=target
+        )
         check_gemm(C, A, B, compute=compute)
 
 

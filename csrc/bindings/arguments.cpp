@@ -170,11 +170,25 @@ unsigned packs_of(std::string const& letters) {
 
 char const* letters_of(unsigned packs) { return kLetters[packs]; }
 
+// What a candidate says of its schedule. None leaves a member to the kernel's family, as 0 does in a Schedule.
+static Schedule schedule_of(py::handle candidate) {
+  Schedule s = Schedule::open();
+  s.split_k = candidate.attr("split_k").cast<std::int64_t>();
+  if (py::object const cluster = candidate.attr("cluster"); !cluster.is_none()) {
+    auto const [m, n, k] = cluster.cast<std::tuple<int, int, std::int64_t>>();
+    s.cluster_m = m;
+    s.cluster_n = n;
+    s.cluster_k = k;
+  }
+  if (py::object const raster = candidate.attr("raster"); !raster.is_none()) s.raster = raster.cast<int>();
+  return s;
+}
+
 Config config_argument(py::handle value) {
   try {
-    Config config{value.attr("kernel").cast<std::string>(), value.attr("transposed").cast<bool>(),
-                  value.attr("parts").cast<std::int64_t>(), packs_of(value.attr("packed").cast<std::string>())};
-    if (config.parts >= 1) return config;
+    Config config{value.attr("kernel").cast<std::string>(), value.attr("transposed").cast<bool>(), schedule_of(value),
+                  packs_of(value.attr("packed").cast<std::string>())};
+    if (config.schedule.split_k >= 1) return config;
   } catch (py::error_already_set const&) {
   } catch (py::cast_error const&) {
   }

@@ -106,9 +106,11 @@ py::dict facts_of(Request const& request, execution::Outline const& outline) {
   py::list candidates;
   for (Candidate const& candidate : outline.program.candidates) {
     Decision const& decision = candidate.decision;
-    candidates.append(py::make_tuple(decision.entry->traits.name, decision.exchanged, decision.parts, decision.ctas,
+    Schedule const& s = decision.schedule;
+    candidates.append(py::make_tuple(decision.entry->traits.name, decision.exchanged, s.split_k, s.ctas,
                                      candidate.estimate.us, name_of(candidate.estimate.bound),
-                                     letters_of(decision.packs), decision.in_pairs));
+                                     letters_of(decision.packs), py::make_tuple(s.cluster_m, s.cluster_n, s.cluster_k),
+                                     s.raster));
   }
   d["candidates"] = py::tuple(candidates);
   d["tuned"] = outline.tuned;

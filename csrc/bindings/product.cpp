@@ -180,14 +180,9 @@ void register_product(py::module_& module) {
              py::arg("copies") = false, py::arg("b_is_one") = false);
   module.def(
       "put_tuned",
-      [](std::string const& device, std::string const& product,
-         std::optional<std::tuple<std::string, bool, std::int64_t, std::string>> const& config) {
-        std::optional<Config> decision;
-        if (config) {
-          auto const& [kernel, transposed, parts, packed] = *config;
-          decision = Config{kernel, transposed, parts, packs_of(packed)};
-        }
-        dispatch::tuned().put(device, product, decision);
+      [](std::string const& device, std::string const& product, py::handle config) {
+        dispatch::tuned().put(device, product,
+                              config.is_none() ? std::nullopt : std::optional(config_argument(config)));
       },
       py::arg("device"), py::arg("product"), py::arg("config"));
   module.def("clear_tuned", [] { dispatch::tuned().clear(); });

@@ -11,6 +11,7 @@
 #include "dispatch/refusals.hpp"
 #include "emulator/cta.hpp"
 #include "emulator/trace.hpp"
+#include "execution/location.hpp"
 #include "instances/registry.hpp"
 
 namespace cute_py::bindings {
@@ -73,7 +74,10 @@ py::object trace(std::string const& name, py::tuple const& extents, py::tuple co
   Execution execution;
   execution.tracer = &tracer;
   try {
-    auto const launch = entry.prepare(entry.traits.name, geometry, {});
+    auto const proposal =
+        entry.rules->complete({geometry, geometry, entry.traits, *execution::emulated_device()}, Schedule::open());
+    if (!proposal) throw UnsupportedProblemError("trace: " + name + " has no schedule for this product");
+    auto const launch = entry.prepare(entry.traits.name, geometry, proposal->schedule);
     without_gil(execution, [&](Execution const& running) { launch->run(arguments, running); });
   } catch (emulator::KernelError const&) {
     if (!tracer.overflowed()) throw;

@@ -335,7 +335,7 @@ class CopyLaunch final : public Launch {
 };
 
 template <Isa isa>
-std::unique_ptr<Launch> prepare(char const*, Geometry const& geometry, Cut const&) {
+std::unique_ptr<Launch> prepare(char const*, Geometry const& geometry, Schedule const&) {
   switch (bytes_of(geometry.type[Role::d])) {
     case 1:
       return std::make_unique<CopyLaunch<1, isa>>(geometry);

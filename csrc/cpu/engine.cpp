@@ -1000,7 +1000,7 @@ class EngineLaunch final : public Launch {
 };
 
 template <Compute compute, Isa isa>
-std::unique_ptr<Launch> prepare(char const*, Geometry const& geometry, Cut const&) {
+std::unique_ptr<Launch> prepare(char const*, Geometry const& geometry, Schedule const&) {
   return std::make_unique<EngineLaunch<compute>>(kernels_of<typename Arithmetic<compute>::Scalar, isa>(), geometry);
 }
 

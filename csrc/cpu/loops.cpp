@@ -589,7 +589,7 @@ class LoopLaunch final : public Launch {
 };
 
 template <Compute compute, Isa isa>
-std::unique_ptr<Launch> prepare(char const*, Geometry const& geometry, Cut const&) {
+std::unique_ptr<Launch> prepare(char const*, Geometry const& geometry, Schedule const&) {
   using Scalar = typename Arithmetic<compute>::Scalar;
   constexpr Isa narrow = isa > Isa::avx2 ? Isa::avx2 : isa;
   return std::make_unique<LoopLaunch<compute>>(line_kernel<Scalar, isa>(), line_kernel<Scalar, narrow>(),

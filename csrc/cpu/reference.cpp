@@ -76,7 +76,7 @@ int run(Geometry const& g, Arguments const& x, Execution const& execution) {
 }
 
 template <Compute compute, class T>
-std::unique_ptr<Launch> prepare(char const*, Geometry const& geometry, Cut const&) {
+std::unique_ptr<Launch> prepare(char const*, Geometry const& geometry, Schedule const&) {
   return std::make_unique<HostLaunch<&run<compute, T>>>(geometry);
 }
 

@@ -357,9 +357,21 @@ Estimate copy(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo c
   return on(t, kCallUs + us, Bound::memory);
 }
 
-std::int64_t ctas(Geometry const&, Extents const&, Traits const&) { return 0; }
+using EstimateOf = Estimate (*)(Geometry const&, Extents const&, Traits const&, DeviceInfo const&);
 
-void no_parts(Extents const&, Traits const&, DeviceInfo const&, std::vector<std::int64_t>&) {}
+template <EstimateOf estimate>
+void propose(Task const& task, bool, std::vector<Proposal>& proposals) {
+  proposals.push_back({{}, estimate(task.judged, extents_of(task.judged), task.traits, task.device)});
+}
+
+template <EstimateOf estimate>
+std::optional<Proposal> complete(Task const& task, Schedule const& wanted) {
+  if (wanted.split_k != 1 || wanted.cluster() > 1 || wanted.raster != 0) return std::nullopt;
+  return Proposal{{}, estimate(task.judged, extents_of(task.judged), task.traits, task.device)};
+}
+
+template <EstimateOf estimate>
+constexpr Rules kRules{&propose<estimate>, &complete<estimate>};
 
 }  // namespace
 
@@ -368,10 +380,10 @@ extern Rules const loop_rules;
 extern Rules const reference_rules;
 extern Rules const small_rules;
 extern Rules const copy_rules;
-Rules const engine_rules{&engine, &ctas, &no_parts};
-Rules const loop_rules{&loops, &ctas, &no_parts};
-Rules const reference_rules{&reference, &ctas, &no_parts};
-Rules const small_rules{&small, &ctas, &no_parts};
-Rules const copy_rules{&copy, &ctas, &no_parts};
+Rules const engine_rules = kRules<&engine>;
+Rules const loop_rules = kRules<&loops>;
+Rules const reference_rules = kRules<&reference>;
+Rules const small_rules = kRules<&small>;
+Rules const copy_rules = kRules<&copy>;
 
 }  // namespace cute_py::cpu

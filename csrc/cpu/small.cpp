@@ -378,7 +378,7 @@ class SmallLaunch final : public Launch {
 };
 
 template <Compute compute, Isa isa>
-std::unique_ptr<Launch> prepare(char const*, Geometry const& geometry, Cut const&) {
+std::unique_ptr<Launch> prepare(char const*, Geometry const& geometry, Schedule const&) {
   using T = typename Arithmetic<compute>::Accumulator;
   return std::make_unique<SmallLaunch<compute>>(micro_kernel<T, isa>(), line_kernel<T, isa>(), register_tile(isa),
                                                 geometry);

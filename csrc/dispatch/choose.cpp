@@ -11,8 +11,6 @@
 namespace cute_py::dispatch {
 namespace {
 
-Extents extents_of(Geometry const& g) { return {g.m.size(), g.n.size(), g.k.size(), g.l.size()}; }
-
 // A product in the place of one that is batch_invariant: whatever M, N and L it has, the choice is the one for this.
 Geometry canonical(Geometry const& g) {
   constexpr std::int64_t kExtent = 4096;
@@ -30,53 +28,6 @@ Geometry canonical(Geometry const& g) {
   same.k = mode(g.k.size(), 1, 1, 0);
   same.l.clear();
   return same;
-}
-
-bool takes_parts(Traits const& t) { return t.part_bytes > 0; }
-
-// Tiles of K. A tile has elements of one mode where the copy engine brings it.
-std::int64_t tiles_of_k(Geometry const& g, Traits const& t) {
-  if (!t.copies_boxes || g.k.rank() == 0) return ceil_div(g.k.size(), t.tile[2]);
-  return ceil_div(g.k[0].extent, t.tile[2]) * (g.k.size() / g.k[0].extent);
-}
-
-// Clusters that share a tile's K, at most.
-constexpr std::int64_t kMostClusters = 8;
-constexpr std::int64_t kMostInClusters = 8 * kMostClusters;
-
-// Of so many parts of K, those whose CTAs become a cluster: as many as can be so that all clusters run at a time, or
-// else as many as can be.
-std::int64_t parts_in_cluster(Traits const& t, DeviceInfo const& device, std::int64_t parts, std::int64_t tiles_of_c) {
-  std::int64_t most = 1;
-  for (std::int64_t count = t.parts_in_cluster; count > 1; count /= 2) {
-    if (parts % count != 0 || parts / count > kMostClusters) continue;
-    if (tiles_of_c * (parts / count) <= device.clusters_of(count)) return count;
-    most = std::max(most, count);
-  }
-  return most;
-}
-
-// May the CTAs of two tiles, with all parts of a cluster, be one, and all clusters run at a time?
-bool fit_in_pairs(Traits const& t, DeviceInfo const& device, Cut const& cut, std::int64_t tiles_of_c) {
-  auto const ctas = 2 * cut.in_cluster;
-  return cut.in_cluster > 1 && ctas <= t.parts_in_cluster &&
-         tiles_of_c * (cut.count / cut.in_cluster) <= 2 * device.clusters_of(ctas);
-}
-
-// K in about so many parts, as its kernel can take them: those of clusters exactly, some of which may be empty.
-Cut cut_k(Geometry const& g, Traits const& t, DeviceInfo const& device, std::int64_t wanted, std::int64_t tiles_of_c) {
-  auto const all = tiles_of_k(g, t);
-  Cut cut;
-  if (t.parts_in_cluster > 0) {
-    cut.count = wanted;
-    cut.in_cluster = parts_in_cluster(t, device, wanted, tiles_of_c);
-    cut.tiles = ceil_div(all, wanted);
-  } else {
-    cut.tiles = ceil_div(ceil_div(all, wanted), t.part_tiles) * t.part_tiles;
-    cut.count = ceil_div(all, cut.tiles);
-  }
-  cut.reserve(tiles_of_c, t.part_bytes);
-  return cut;
 }
 
 class Chooser {
@@ -104,13 +55,13 @@ class Chooser {
         return x.candidate.estimate.us < y.candidate.estimate.us;
       });
       auto const best = std::min_element(found_.begin(), found_.end(), [this](Found const& x, Found const& y) {
-        return std::make_tuple(!is_close(x), x.candidate.decision.parts > 1, x.order) <
-               std::make_tuple(!is_close(y), y.candidate.decision.parts > 1, y.order);
+        return std::make_tuple(!is_close(x), x.candidate.decision.schedule.has_split_k(), x.order) <
+               std::make_tuple(!is_close(y), y.candidate.decision.schedule.has_split_k(), y.order);
       });
       std::rotate(found_.begin(), best, best + 1);
       for (Found const& found : found_) choice.candidates.push_back(found.candidate);
       choice.steps.push_back(step_of(choice.candidates.front()));
-      choice.workspace_bytes = reserved_ + choice.steps.front().cut.bytes;
+      choice.workspace_bytes = reserved_ + choice.steps.front().schedule.workspace_bytes;
       return choice;
     }
     choice.steps.push_back({purpose_, geometry_of(first_), first_, oriented_places(first_), true, nullptr, {}, {}, 0});
@@ -141,73 +92,29 @@ class Chooser {
   void propose(bool exchanged) {
     Geometry const& g = geometry_of(exchanged);
     Geometry const& judged = g.batch_invariant ? canonical_.emplace(canonical(g)) : g;
-    Extents const x = extents_of(judged);
-    bool const may_part =
-        question_.may_part && question_.kernel == "auto" && !g.batch_invariant && g.multiplies && g.k.size() > 0;
-    std::vector<std::int64_t> parts;
+    bool const may_split_k =
+        question_.may_split_k && question_.kernel == "auto" && !g.batch_invariant && g.multiplies && g.k.size() > 0;
+    std::vector<Proposal> proposals;
     for (Entry const& entry : question_.registry) {
       Traits const& t = entry.traits;
       if (t.target != question_.target || t.compute != g.compute || !matches(t, question_.kernel)) continue;
       if (is_for_older_processors(t)) continue;
       if (question_.in_vectors && t.vector_bytes_a == 0) continue;
       if (refusals(entry, g, question_.device) != kNone) continue;
-      parts.assign(1, 1);
+      Task const task{g, judged, t, question_.device};
+      proposals.clear();
       if (question_.config) {
         if (t.name != question_.config->kernel || exchanged != question_.config->transposed) continue;
-        parts.assign(1, question_.config->parts);
-      } else if (may_part && takes_parts(t)) {
-        entry.rules->propose_parts(x, t, question_.device, parts);
+        if (auto const found = entry.rules->complete(task, question_.config->schedule)) proposals.push_back(*found);
+      } else {
+        entry.rules->propose(task, may_split_k, proposals);
       }
-      for (auto const wanted : parts) {
-        if (wanted > 1 && (!takes_parts(t) || g.k.size() == 0)) continue;
-        if (wanted > 1 && wanted > std::max(tiles_of_k(g, t), kMostInClusters)) continue;  // of a file, or of a caller
-        auto const tiles_of_c = entry.rules->ctas(g, extents_of(g), t);
-        Cut const cut = wanted > 1 ? cut_k(g, t, question_.device, wanted, tiles_of_c) : Cut{};
-        auto const count = cut.count;
-        if (t.parts_in_cluster > 0 && count > 1 && cut.in_cluster == 1) continue;
-        if ((question_.config && count != wanted) || (wanted > 1 && count < 2)) continue;
-        if (!question_.config && count > 1 && found_.back().candidate.decision.parts == count) continue;
-        Extents of_parts = x;
-        if (count > 1) of_parts.k = cut.tiles * t.tile[2];
-        of_parts.l *= count;
-        of_parts.parts = count;
-        of_parts.in_cluster = cut.in_cluster;
-        auto const ctas = tiles_of_c * count;
-        if (cut.bytes > question_.workspace_limit - reserved_) continue;
-        Estimate estimate = entry.rules->estimate(judged, of_parts, t, question_.device);
-        bool in_pairs = false;
-        if (fit_in_pairs(t, question_.device, cut, tiles_of_c)) {
-          of_parts.in_pairs = true;
-          Estimate const of_pairs = entry.rules->estimate(judged, of_parts, t, question_.device);
-          in_pairs = of_pairs.us < estimate.us;
-          if (in_pairs) estimate = of_pairs;
-        }
-        if (count > 1) estimate.us += us_to_add(t, cut);
+      for (auto& [schedule, estimate] : proposals) {
+        if (schedule.workspace_bytes > question_.workspace_limit - reserved_) continue;
         if (!t.copies_boxes) estimate.us += question_.us_of_zeros;
-        found_.push_back({{{&entry, exchanged, count, ctas, in_pairs}, estimate}, found_.size()});
+        found_.push_back({{{&entry, exchanged, schedule}, estimate}, found_.size()});
       }
     }
-  }
-
-  // At each level the last CTA of a few counts, and reads their sums, four at a time. The CTAs of a cluster add by way
-  // of shared memory, each some of the tile, and go on with those of as many clusters.
-  static double us_to_add(Traits const& t, Cut const& cut) {
-    constexpr double kClusterUs = 1.3;
-    constexpr double kElementsPerUs = 7300;
-    constexpr double kClustersUs = 1.4;  // more than of single CTAs, whose threads have their sums in registers
-    constexpr double kLevelUs = 1.5;
-    constexpr double kReadUs = 0.5;
-    constexpr double kBytesPerUs = 32e3;  // of a CTA
-    constexpr std::int64_t kTogether = 8;
-    double us = cut.in_cluster > 1 ? kClusterUs + t.tile[0] * t.tile[1] / kElementsPerUs : 0;
-    auto const bytes = static_cast<double>(t.part_bytes / cut.in_cluster);
-    auto left = cut.count / cut.in_cluster;
-    if (left > 1 && cut.in_cluster > 1) us += kClustersUs;
-    for (; left > 1; left = ceil_div(left, kTogether)) {
-      auto const reads = static_cast<double>(ceil_div(std::min(left, kTogether), 4));
-      us += kLevelUs + reads * (kReadUs + bytes / kBytesPerUs);
-    }
-    return us;
   }
 
   bool is_close(Found const& found) const {
@@ -217,12 +124,8 @@ class Chooser {
   Step step_of(Candidate const& candidate) const {
     Decision const& d = candidate.decision;
     Geometry const& g = geometry_of(d.exchanged);
-    Step step{purpose_, g, d.exchanged, oriented_places(d.exchanged), true, d.entry, candidate.estimate, {}, reserved_};
-    if (d.parts > 1) {
-      step.cut = cut_k(g, d.entry->traits, question_.device, d.parts, d.ctas / d.parts);
-      step.cut.in_pairs = d.in_pairs;
-    }
-    return step;
+    return {purpose_,           g,          d.exchanged, oriented_places(d.exchanged), true, d.entry,
+            candidate.estimate, d.schedule, reserved_};
   }
 
   Purpose purpose_;

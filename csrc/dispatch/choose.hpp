@@ -25,9 +25,9 @@ struct Question {
   Registry const& registry;
   std::optional<Config> config = std::nullopt;  // in place of a choice
   std::int64_t workspace_limit = kNoLimit;      // bytes
-  bool may_part = true;                         // may K be cut in parts?
-  bool in_vectors = false;                      // among kernels that read A and B in vectors alone
-  double us_of_zeros = 0;                       // that one without the copy engine waits for, between lines of A and B
+  bool may_split_k = true;
+  bool in_vectors = false;  // among kernels that read A and B in vectors alone
+  double us_of_zeros = 0;   // that one without the copy engine waits for, between lines of A and B
 };
 
 // Does `name` ask for this entry: "auto", a kernel's name or a variant's?

@@ -272,7 +272,7 @@ class Planner {
     places[Role::b] = place_of_one(s.type[Role::b]);
     places[Role::d] = result;
     Question question{question_.target, question_.device, "auto", question_.registry};
-    question.may_part = false;
+    question.may_split_k = false;
     auto const purpose = is_a ? Purpose::sum_a : Purpose::sum_b;
     if (auto parts = in_real_parts(s)) s = std::move(*parts);
     program_.steps.push_back(choose(purpose, s, places, question, program_.workspace_bytes).steps.front());
@@ -335,7 +335,7 @@ Program for_threads(Geometry const& geometry, Question const& question) {
   });
   if (found == all.begin()) return program;
   if (found == all.end()) return of_one;
-  Config const config{found->decision.entry->traits.name, decided.exchanged, 1, decided.packs};
+  Config const config{found->decision.entry->traits.name, decided.exchanged, {}, decided.packs};
   Program chosen =
       Planner({question.target, question.device, question.kernel, question.registry, config, question.workspace_limit})
           .run(geometry);

@@ -33,9 +33,9 @@ struct Step {
   bool takes_scalars = false;    // the caller's alpha, beta and scale; otherwise 1, 0 and 1
   Entry const* entry = nullptr;  // none, if every candidate refuses
   Estimate estimate;
-  Cut cut;                       // of K
-  std::int64_t cut_offset = 0;   // of its memory in the workspace
-  std::int64_t clear_bytes = 0;  // of D, from its beginning, that are 0 before it
+  Schedule schedule;
+  std::int64_t schedule_offset = 0;  // of its memory in the workspace
+  std::int64_t clear_bytes = 0;      // of D, from its beginning, that are 0 before it
 };
 
 struct Question;  // dispatch/choose.hpp

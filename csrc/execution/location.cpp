@@ -72,22 +72,6 @@ Device host_info() {
   return device;
 }
 
-// For the emulator: an H200, which takes every kernel.
-Device emulated_device() {
-  static Device const info = [] {
-    DeviceInfo device;
-    device.name = "emulator";
-    device.compute_capability = 90;
-    device.multiprocessors = 132;
-    device.memory_bytes = std::int64_t{141} << 30;
-    device.shared_bytes_per_cta = 227 * 1024;
-    device.clock_mhz = 1980;
-    device.memory_gb_per_s = 4800;
-    return std::make_shared<DeviceInfo const>(device);
-  }();
-  return info;
-}
-
 // The ordinal in "cuda" or "cuda:1"; nothing for "cpu", "emulator" and no device at all.
 std::optional<int> cuda_ordinal(std::string_view device) {
   if (device.empty() || device == "cpu" || device == "emulator") return std::nullopt;
@@ -105,6 +89,21 @@ std::optional<int> cuda_ordinal(std::string_view device) {
 }
 
 }  // namespace
+
+std::shared_ptr<DeviceInfo const> emulated_device() {
+  static Device const info = [] {
+    DeviceInfo device;
+    device.name = "emulator";
+    device.compute_capability = 90;
+    device.multiprocessors = 132;
+    device.memory_bytes = std::int64_t{141} << 30;
+    device.shared_bytes_per_cta = 227 * 1024;
+    device.clock_mhz = 1980;
+    device.memory_gb_per_s = 4800;
+    return std::make_shared<DeviceInfo const>(device);
+  }();
+  return info;
+}
 
 Location choose_location(Request const& request) {
   View const& a = *request.a;

@@ -29,4 +29,7 @@ struct UnknownKernelError : OperandError {
 // Arrays on a GPU: there. Host arrays: the CPU, unless the request names a GPU kernel or a device.
 Location choose_location(Request const& request);
 
+// The device that the emulator stands for: an H200, which takes every kernel.
+std::shared_ptr<DeviceInfo const> emulated_device();
+
 }  // namespace cute_py::execution

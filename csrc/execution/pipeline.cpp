@@ -63,9 +63,9 @@ std::uint64_t next_launch() {
 // Runs one step.
 void run_step(dispatch::Step const& step, Launch const& launch, Memory const& memory, Arguments x,
               std::array<void*, dispatch::kSources> const& base, Execution const& execution) {
-  if (step.cut.count > 1) {
+  if (step.schedule.has_split_k()) {
     void* const workspace = base[static_cast<std::size_t>(dispatch::Source::workspace)];
-    x.parts = static_cast<char*>(workspace) + step.cut_offset;
+    x.parts = static_cast<char*>(workspace) + step.schedule_offset;
     x.launch = next_launch();
   }
   if (step.clear_bytes > 0) {
@@ -189,7 +189,7 @@ std::shared_ptr<Prepared const> prepare(Request const& request) {
   if (prepared->outline.location.target == Target::cuda) beside.emplace();
   for (dispatch::Step const& step : prepared->outline.program.steps) {
     if (step.entry == nullptr) throw UnsupportedProblemError(refusals_text(request, prepared->outline, step));
-    prepared->launches.push_back(step.entry->prepare(step.entry->traits.name, step.geometry, step.cut));
+    prepared->launches.push_back(step.entry->prepare(step.entry->traits.name, step.geometry, step.schedule));
   }
   return prepared;
 }
@@ -255,7 +255,11 @@ void Key::assign(Request const& r) {
   add(r.kernel);
   if (r.config) {
     add(r.config->kernel);
-    add(static_cast<std::uint64_t>(r.config->transposed) << 32 | static_cast<std::uint64_t>(r.config->parts));
+    Schedule const& s = r.config->schedule;
+    add(static_cast<std::uint64_t>(r.config->transposed) << 32 | static_cast<std::uint64_t>(s.split_k));
+    add(static_cast<std::uint64_t>(s.cluster_k) << 32 | static_cast<std::uint64_t>(s.cluster_m) << 16 |
+        static_cast<std::uint64_t>(s.cluster_n));
+    add(static_cast<std::uint64_t>(s.raster));
     add(r.config->packs);
   }
   add(static_cast<std::uint64_t>(r.workspace_limit));

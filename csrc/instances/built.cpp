@@ -21,7 +21,6 @@ void add_target(Target target, std::vector<Entry> const& compiled, std::vector<E
     });
     Entry entry = found != compiled.end() ? *found : row;
     entry.traits.target = target;
-    entry.describe = nullptr;  // python/cute_py/tables has it
     if (found == compiled.end() && target == Target::emulator) entry.prepare = &prepare_on_demand;
     entries.push_back(entry);
   }

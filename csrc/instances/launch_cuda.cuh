@@ -17,7 +17,7 @@ inline constexpr int kDefaultSharedBytes = 48 * 1024;
 template <class Config, class Params, auto kernel>
 class CudaLaunch final : public Launch {
  public:
-  CudaLaunch(Geometry const& geometry, Cut const& cut) : params_(geometry, cut) {
+  CudaLaunch(Geometry const& geometry, Schedule const& schedule) : params_(geometry, schedule) {
     if constexpr (kernels::kHasTensors<Params>) {
       // An address is given with every call; until then any will do.
       params_.for_each_tensor([](TensorMap& map, TensorBox const& box, Role) {
@@ -147,9 +147,9 @@ struct Cuda {
   static constexpr Describe describe = nullptr;
 
   template <class Family, class Config>
-  static std::unique_ptr<Launch> prepare(char const*, Geometry const& geometry, Cut const& cut) {
+  static std::unique_ptr<Launch> prepare(char const*, Geometry const& geometry, Schedule const& schedule) {
     using Params = typename Family::template Params<Config>;
-    return std::make_unique<CudaLaunch<Config, Params, Family::template program<Config>>>(geometry, cut);
+    return std::make_unique<CudaLaunch<Config, Params, Family::template program<Config>>>(geometry, schedule);
   }
 
   // Registers of a thread on the current GPU, 0 if there is none to ask.

@@ -22,8 +22,8 @@ inline constexpr unsigned char kPoisonOf =
 template <class Config, class Params, auto kernel>
 class EmulatorLaunch final : public Launch {
  public:
-  EmulatorLaunch(char const* name, Geometry const& geometry, Cut const& cut)
-      : name_(name), geometry_(geometry), params_(geometry, cut), cut_(cut) {}
+  EmulatorLaunch(char const* name, Geometry const& geometry, Schedule const& schedule)
+      : name_(name), geometry_(geometry), params_(geometry, schedule), schedule_(schedule) {}
 
   int run(Arguments const& given, Execution const& execution) const override {
     Params params = params_;
@@ -47,7 +47,7 @@ class EmulatorLaunch final : public Launch {
     launch.body = &run_thread;
     launch.arguments = &params;
     launch.argument_bytes = sizeof(Params);
-    launch.operands = emulator::operands_of(geometry_, given, cut_.bytes);
+    launch.operands = emulator::operands_of(geometry_, given, schedule_.workspace_bytes);
     auto const run_grid = [&](kernels::Grid const& grid) {
       launch.grid = {grid.m, grid.n, grid.l};
       emulator::run_grid(launch, execution);
@@ -71,7 +71,7 @@ class EmulatorLaunch final : public Launch {
   char const* name_;
   Geometry geometry_;
   Params params_;
-  Cut cut_;
+  Schedule schedule_;
 };
 
 struct Emulator {
@@ -82,19 +82,25 @@ struct Emulator {
     return catalogue::json::value(catalogue::reflect_config<Config>());
   }
 
-  // Of copies, whose layouts are run-time values, there is nothing to tell.
+  // Of copies, whose layouts are run-time values, there is nothing to tell, and nothing again of what
+  // python/cute_py/tables has.
+#ifdef CUTE_PY_DESCRIBED
+  static constexpr bool is_described = true;
+#else
+  static constexpr bool is_described = false;
+#endif
   template <class Config>
   static constexpr Describe describe = [] {
-    if constexpr (kernels::kCopies<Config>)
+    if constexpr (kernels::kCopies<Config> || is_described)
       return Describe(nullptr);
     else
       return Describe(&describe_config<Config>);
   }();
 
   template <class Family, class Config>
-  static std::unique_ptr<Launch> prepare(char const* name, Geometry const& geometry, Cut const& cut) {
+  static std::unique_ptr<Launch> prepare(char const* name, Geometry const& geometry, Schedule const& schedule) {
     using Params = typename Family::template Params<Config>;
-    return std::make_unique<EmulatorLaunch<Config, Params, Family::template program<Config>>>(name, geometry, cut);
+    return std::make_unique<EmulatorLaunch<Config, Params, Family::template program<Config>>>(name, geometry, schedule);
   }
 
   // The emulator has none.

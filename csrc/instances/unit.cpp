@@ -103,14 +103,14 @@ std::vector<std::string> load_unit(std::string const& path) {
   return names;
 }
 
-std::unique_ptr<Launch> prepare_on_demand(char const* name, Geometry const& geometry, Cut const& cut) {
+std::unique_ptr<Launch> prepare_on_demand(char const* name, Geometry const& geometry, Schedule const& schedule) {
   Prepare prepare = loaded().find(name);
   if (prepare == nullptr) {
     if (FindUnit const find = loaded().find_unit()) find(name);
     prepare = loaded().find(name);
   }
   if (prepare == nullptr) throw UnitError(std::string(name) + ": nobody has loaded a unit with this kernel");
-  return prepare(name, geometry, cut);
+  return prepare(name, geometry, schedule);
 }
 
 void set_find_unit(FindUnit find) { loaded().set(std::move(find)); }

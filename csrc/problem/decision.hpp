@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "problem/device.hpp"
 #include "problem/entry.hpp"
 #include "problem/geometry.hpp"
+#include "problem/schedule.hpp"
 
 // What a choice is made of: decisions, and what they are expected to take.
 namespace cute_py {
@@ -17,19 +19,15 @@ inline constexpr Packs kPackA = 1;
 inline constexpr Packs kPackB = 2;
 inline constexpr Packs kPackD = 4;
 
-// How one product is computed, completely. `exchanged`: as C^T = B A^T. `parts`: K is cut in so many, and the last CTA
-// of a tile to finish adds their sums, or those of a cluster do. `packs`: of the product as it is asked for.
+// How one product is computed, completely. `exchanged`: as C^T = B A^T. `packs`: of the product as it is asked for.
 struct Decision {
   Entry const* entry = nullptr;
   bool exchanged = false;
-  std::int64_t parts = 1;
-  std::int64_t ctas = 0;  // of the launch that multiplies; 0 on a CPU
-  bool in_pairs = false;  // as Cut has it
+  Schedule schedule;
   Packs packs = 0;
 
   friend bool operator==(Decision const& x, Decision const& y) {
-    return x.entry == y.entry && x.exchanged == y.exchanged && x.parts == y.parts &&
-           x.packs == y.packs;  // CTAs and pairs follow from these
+    return x.entry == y.entry && x.exchanged == y.exchanged && x.schedule == y.schedule && x.packs == y.packs;
   }
 };
 
@@ -59,30 +57,38 @@ struct Candidate {
   Estimate estimate;
 };
 
-// The numbers of elements of the groups that an estimate is for: those of the geometry, or, where bits must not depend
-// on them, some that are always the same.
+// The numbers of elements of the groups.
 struct Extents {
   std::int64_t m = 1;
   std::int64_t n = 1;
   std::int64_t k = 1;
   std::int64_t l = 1;
-  std::int64_t parts = 1;       // that K is cut in; k is then that of a part, and l has all of them
-  std::int64_t in_cluster = 1;  // parts whose CTAs are a cluster
-  bool in_pairs = false;        // as Cut has it
 };
 
-// What a family of kernels knows of its own speed, and what nobody else knows. The geometry is folded, and one that the
-// entry takes.
+inline Extents extents_of(Geometry const& g) { return {g.m.size(), g.n.size(), g.k.size(), g.l.size()}; }
+
+// What a family is asked about one of its variants: a product that it takes, and the device. What is estimated is
+// `judged`: the product, or, where bits must not depend on extents, one that is always the same. Both are folded.
+struct Task {
+  Geometry const& geometry;
+  Geometry const& judged;
+  Traits const& traits;
+  DeviceInfo const& device;
+};
+
+// A complete schedule for a task, and what its launch is expected to take.
+struct Proposal {
+  Schedule schedule;
+  Estimate estimate;
+};
+
+// What a family of kernels knows of itself, and what nobody else knows.
 struct Rules {
-  Estimate (*estimate)(Geometry const& geometry, Extents const& extents, Traits const& traits,
-                       DeviceInfo const& device);
+  // Appends the schedules that are worth a look, the one without split-K first; no other unless `may_split_k`.
+  void (*propose)(Task const& task, bool may_split_k, std::vector<Proposal>& proposals);
 
-  // CTAs of a launch; 0 on a CPU.
-  std::int64_t (*ctas)(Geometry const& geometry, Extents const& extents, Traits const& traits);
-
-  // Appends the numbers of parts of K, 2 or more, that are worth an estimate.
-  void (*propose_parts)(Extents const& extents, Traits const& traits, DeviceInfo const& device,
-                        std::vector<std::int64_t>& parts);
+  // The schedule that somebody asks for, with what is left open, 0 or 1, decided; nothing if it cannot be done.
+  std::optional<Proposal> (*complete)(Task const& task, Schedule const& wanted);
 };
 
 }  // namespace cute_py

@@ -6,6 +6,7 @@
 
 #include "base/interrupt.hpp"
 #include "problem/geometry.hpp"
+#include "problem/schedule.hpp"
 
 // What a compiled kernel variant is to everything above it: a name, traits and a function. Plain data.
 namespace cute_py::emulator {
@@ -129,31 +130,8 @@ class Launch {
   virtual std::int64_t scratch_bytes(int /*host_threads*/) const { return 0; }
 };
 
-// K in `count` parts of `tiles` tiles each, but for the last, and the memory for their sums: counters, which may hold
-// anything before a launch, and behind them the sums. The CTAs of each `in_cluster` parts are a cluster, or,
-// `in_pairs`, those of two neighbouring tiles, if there are as many. They add theirs without that memory, each some,
-// and need it for those of further clusters.
-struct Cut {
-  std::int64_t count = 1;
-  std::int64_t in_cluster = 1;
-  bool in_pairs = false;  // the CTAs of two neighbouring tiles share what they copy
-  std::int64_t tiles = 0;
-  std::int64_t counter_bytes = 0;
-  std::int64_t bytes = 0;  // with the counters
-
-  // `tiles_of_c` are those of all products, and a part of one of them takes part_bytes.
-  void reserve(std::int64_t tiles_of_c, std::int64_t part_bytes) {
-    if (count == in_cluster) return;
-    counter_bytes = aligned(tiles_of_c * count * std::int64_t{sizeof(std::uint64_t)});
-    bytes = counter_bytes + aligned(tiles_of_c * count * (part_bytes / in_cluster));
-  }
-
- private:
-  static std::int64_t aligned(std::int64_t x) { return (x + 255) / 256 * 256; }
-};
-
 // `name` is the entry's own. The geometry is folded, and one that the kernel takes.
-using Prepare = std::unique_ptr<Launch> (*)(char const* name, Geometry const&, Cut const& cut);
+using Prepare = std::unique_ptr<Launch> (*)(char const* name, Geometry const&, Schedule const&);
 
 // The layouts of its Config, as catalogue/json.hpp writes them; null where python/cute_py/tables has them, and of an
 // entry that is no CuTe kernel.
@@ -164,7 +142,7 @@ struct Rules;  // problem/decision.hpp
 struct Entry {
   Traits traits;
   Rules const* rules;
-  Prepare prepare;
+  Prepare prepare;  // null of what this build has no code for
   Describe describe = nullptr;
   int (*registers)() = nullptr;         // of a thread, 0 if unknown
   int (*clusters)(int ctas) = nullptr;  // of so many CTAs, that run at a time on the current GPU; null: it has none

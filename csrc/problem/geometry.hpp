@@ -109,7 +109,7 @@ struct Arguments {
   std::complex<double> alpha = 1;
   std::complex<double> beta = 0;
   double scale = 1;
-  void* parts = nullptr;     // memory for the sums of parts of K; see Cut
+  void* parts = nullptr;     // memory for the sums of a split K; see Schedule
   std::uint64_t launch = 0;  // where there are such, this launch's own number: a multiple of 16, not 0, no other's
 };
 

@@ -36,7 +36,7 @@ struct Function {
 struct Config {
   std::string kernel;
   bool transposed = false;  // as C^T = B A^T
-  std::int64_t parts = 1;   // of K
+  Schedule schedule;        // of which a family completes what is left open
   unsigned packs = 0;       // Packs of problem/decision.hpp
 };
 

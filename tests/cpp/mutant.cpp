@@ -27,6 +27,7 @@ bool keeps(int line) {
 }  // namespace mutant
 
 #include "instances/launch_emulator.hpp"
+#include "kernels/gemm_sm90/pairs.hpp"
 #include "lists.hpp"
 
 using namespace cute_py;
@@ -178,7 +179,7 @@ bool copies(EmulatorOptions const& options, int rows, int columns, int gap, bool
   Execution execution;
   execution.emulator = options;
   try {
-    instances::Emulator::prepare<typename V::Family, typename V::Config>("mutant", geometry, Cut{})
+    instances::Emulator::prepare<typename V::Family, typename V::Config>("mutant", geometry, Schedule{})
         ->run(arguments, execution);
   } catch (emulator::KernelError const& error) {
     std::fprintf(stderr, "%s\n", error.what());
@@ -255,14 +256,14 @@ bool multiplies(EmulatorOptions const& options, bool in_parts, Way way) {
   geometry.type[Role::d] = numeric::kDTypeOf<Sum>;
   geometry.log2_alignment = {{kMaxLog2Alignment, kMaxLog2Alignment, 0, kMaxLog2Alignment, 0, 0}};
   Arguments arguments;
-  Cut cut;
+  Schedule schedule;
   std::vector<unsigned> memory;
   if (in_parts) {
-    cut.tiles = Params::part_tiles;
-    auto const of_part = static_cast<int>(cut.tiles * cute::size<2>(typename Config::CtaTiler{}));
-    cut.count = (k + of_part - 1) / of_part;
-    cut.reserve(2 * 2, std::int64_t{Params::part_values} * Config::threads * sizeof(Sum));
-    memory.resize(static_cast<std::size_t>(cut.bytes) / sizeof(unsigned), kAnything);
+    schedule.k_tiles = Params::part_tiles;
+    auto const of_part = static_cast<int>(schedule.k_tiles * cute::size<2>(typename Config::CtaTiler{}));
+    schedule.split_k = (k + of_part - 1) / of_part;
+    schedule.reserve(2 * 2, std::int64_t{Params::part_values} * Config::threads * sizeof(Sum));
+    memory.resize(static_cast<std::size_t>(schedule.workspace_bytes) / sizeof(unsigned), kAnything);
     arguments.parts = memory.data();
     arguments.launch = kLaunch;
     geometry.reads_c = geometry.c_is_d = true;
@@ -286,7 +287,7 @@ bool multiplies(EmulatorOptions const& options, bool in_parts, Way way) {
   Execution execution;
   execution.emulator = options;
   try {
-    instances::Emulator::prepare<typename V::Family, Config>("mutant", geometry, cut)->run(arguments, execution);
+    instances::Emulator::prepare<typename V::Family, Config>("mutant", geometry, schedule)->run(arguments, execution);
   } catch (emulator::KernelError const& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return false;
@@ -371,22 +372,30 @@ bool multiplies_boxes(EmulatorOptions const& options, int tiles_m, int tiles_n, 
     arguments.beta = 1;
     arguments.data[Role::c] = c.data();
   }
-  Cut cut;
-  cut.in_cluster = in_cluster;
-  cut.count = in_cluster * clusters;
-  cut.in_pairs = cut.count > 1;  // if there are two tiles along a mode
-  cut.tiles = (tiles_k + cut.count - 1) / cut.count;
+  Schedule schedule;
+  schedule.cluster_k = in_cluster;
+  schedule.split_k = in_cluster * clusters;
+  schedule.k_tiles = (tiles_k + schedule.split_k - 1) / schedule.split_k;
+  if constexpr (Config::max_cluster > 0) {
+    constexpr int tile_m = cute::size<0>(typename Config::CtaTiler{});
+    constexpr int tile_n = cute::size<1>(typename Config::CtaTiler{});
+    auto const pairs =
+        kernels::pairs_of(geometry.m[0].extent, geometry.n[0].extent, tile_m, tile_n, schedule.split_k > 1);
+    schedule.cluster_m = pairs.m;
+    schedule.cluster_n = pairs.n;
+    schedule.raster = 2;
+  }
   std::vector<unsigned> memory;
   if constexpr (Config::max_cluster > 0) {
-    cut.reserve(std::int64_t{tiles_m} * tiles_n, Config::part_bytes);
-    memory.resize(static_cast<std::size_t>(cut.bytes) / sizeof(unsigned), kAnything);
+    schedule.reserve(std::int64_t{tiles_m} * tiles_n, Config::part_bytes);
+    memory.resize(static_cast<std::size_t>(schedule.workspace_bytes) / sizeof(unsigned), kAnything);
     arguments.parts = memory.data();
     arguments.launch = kLaunch;
   }
   Execution execution;
   execution.emulator = options;
   try {
-    instances::Emulator::prepare<typename V::Family, Config>("mutant", geometry, cut)->run(arguments, execution);
+    instances::Emulator::prepare<typename V::Family, Config>("mutant", geometry, schedule)->run(arguments, execution);
   } catch (emulator::KernelError const& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return false;

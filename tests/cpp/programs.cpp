@@ -61,7 +61,9 @@ std::vector<Entry> make_table() {
   std::vector<Entry> entries;
   for (Entry entry : instances::gpu_variants()) {
     Traits const& t = entry.traits;
-    entry.prepare = [](char const*, Geometry const&, Cut const&) { return std::unique_ptr<Launch>(); };  // as if built
+    entry.prepare = [](char const*, Geometry const&, Schedule const&) {
+      return std::unique_ptr<Launch>();
+    };  // as if built
     bool const multiplies = t.compute == Compute::f32 || t.compute == Compute::tf32;
     if ((multiplies || t.compute == Compute::copy) && contains(t.factors, DType::f32)) entries.push_back(entry);
   }
@@ -208,8 +210,8 @@ class Fuzz {
         ++wrong_;
       }
       ++used_[static_cast<std::size_t>(step.entry - &registry_[0])];
-      parts_ += step.cut.count > 1;
-      clusters_ += step.cut.in_cluster > 1;
+      parts_ += step.schedule.split_k > 1;
+      clusters_ += step.schedule.cluster_k > 1;
       sums_ += step.purpose == dispatch::Purpose::sum_a || step.purpose == dispatch::Purpose::sum_b;
       exchanged_ += step.transposed;
       packs_ += step.purpose == dispatch::Purpose::pack_a || step.purpose == dispatch::Purpose::pack_b;
@@ -228,10 +230,12 @@ class Fuzz {
           ++wrong_;
         }
       }
-      auto const length = step.cut.count > 1 ? step.cut.tiles * step.entry->traits.tile[2] : step.geometry.k.size();
-      bool const fits = step.cut_offset % 256 == 0 && step.cut_offset + step.cut.bytes <= program.workspace_bytes;
-      bool const has_empty = (step.cut.count - 1) * length >= step.geometry.k.size();  // which clusters may have
-      if (step.cut.count > 1 && (!fits || (has_empty && step.cut.in_cluster == 1))) {
+      auto const length =
+          step.schedule.split_k > 1 ? step.schedule.k_tiles * step.entry->traits.tile[2] : step.geometry.k.size();
+      bool const fits = step.schedule_offset % 256 == 0 &&
+                        step.schedule_offset + step.schedule.workspace_bytes <= program.workspace_bytes;
+      bool const has_empty = (step.schedule.split_k - 1) * length >= step.geometry.k.size();  // which clusters may have
+      if (step.schedule.split_k > 1 && (!fits || (has_empty && step.schedule.cluster_k == 1))) {
         std::printf("wrong: parts that are empty, or have no memory\n");
         ++wrong_;
       }
@@ -239,7 +243,7 @@ class Fuzz {
       if (step.geometry.compute == Compute::copy) {
         copy(step.geometry, of_step);
       } else {
-        multiply(step.geometry, of_step, step.cut.count, length);
+        multiply(step.geometry, of_step, step.schedule.split_k, length);
       }
     }
     return true;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
 #include <vector>
 
 #include "kernels/common/operand_modes.hpp"
@@ -48,14 +49,13 @@ inline double accesses(Geometry const& g, Traits const& t) {
 
 inline double ceil_div(double a, double b) { return std::ceil(a / b); }
 
-inline std::int64_t tiles(std::int64_t extent, int tile) { return (extent + tile - 1) / tile; }
+inline std::int64_t up(std::int64_t x, std::int64_t y) { return x / y + (x % y != 0); }
+
+inline std::int64_t tiles(std::int64_t extent, int tile) { return up(extent, tile); }
 
 inline std::int64_t ctas(Extents const& x, Traits const& t) {
   return tiles(x.m, t.tile[0]) * tiles(x.n, t.tile[1]) * x.l;
 }
-
-// As Rules has it.
-inline std::int64_t ctas_of(Geometry const&, Extents const& x, Traits const& t) { return ctas(x, t); }
 
 // How many CTAs a device runs at a time.
 inline double slots(Traits const& t, DeviceInfo const& device) {
@@ -207,16 +207,97 @@ inline double us_of_elements(Geometry const& g, Extents const& x, Traits const& 
   return static_cast<double>(ctas(x, t)) * t.tile[0] * t.tile[1] / (device.multiprocessors * kElementsPerUs);
 }
 
-// Parts of K that fill a device which the tiles alone do not fill.
-inline void parts(Extents const& x, Traits const& t, DeviceInfo const& device, std::vector<std::int64_t>& found) {
-  constexpr std::int64_t kLeastTiles = 4;  // of K, in a part
+// What a task's estimate is for, with a schedule: K is that of a CTA, and L has all that share one.
+inline Extents extents_of(Task const& task, Schedule const& s) {
+  Extents x = cute_py::extents_of(task.judged);
+  if (!s.has_split_k()) return x;
+  x.k = s.k_tiles * task.traits.tile[2];
+  x.l *= s.split_k;
+  return x;
+}
+
+// What it takes to reduce the sums of a split K through global memory. At each level of the tree the last CTA of a few
+// counts, and reads their sums, four at a time.
+inline double us_to_reduce(std::int64_t count, double bytes) {
+  constexpr double kLevelUs = 1.5;
+  constexpr double kReadUs = 0.5;
+  constexpr double kBytesPerUs = 32e3;  // of a CTA
+  constexpr std::int64_t kTogether = 8;
+  double us = 0;
+  for (auto left = count; left > 1; left = up(left, kTogether)) {
+    auto const reads = static_cast<double>(up(std::min(left, kTogether), 4));
+    us += kLevelUs + reads * (kReadUs + bytes / kBytesPerUs);
+  }
+  return us;
+}
+
+// Numbers of CTAs that share K and fill a device which the tiles of C alone do not fill.
+inline std::vector<std::int64_t> splits_of_k(Extents const& x, Traits const& t, DeviceInfo const& device) {
+  constexpr std::int64_t kLeastTiles = 4;  // of K, of a CTA
   constexpr std::int64_t kMost = 64;
   auto const most = std::min(tiles(x.k, t.tile[2]) / kLeastTiles, kMost);
   auto const room = static_cast<std::int64_t>(slots(t, device)) / std::max<std::int64_t>(ctas(x, t), 1);
+  std::vector<std::int64_t> found;
   for (std::int64_t const wanted : {room, room / 2, room / 4}) {
     auto const count = std::min(wanted, most);
     if (count >= 2 && (found.empty() || found.back() != count)) found.push_back(count);
   }
+  return found;
 }
+
+// Of a kernel that reduces through global memory: K shared by about so many CTAs, each with a multiple of tiles that
+// the kernel asks for.
+inline Schedule split_k(Task const& task, std::int64_t wanted, std::int64_t tiles_of_c) {
+  Traits const& t = task.traits;
+  auto const all = tiles(task.geometry.k.size(), t.tile[2]);
+  Schedule s;
+  s.ctas = tiles_of_c;
+  if (wanted == 1) return s;
+  s.k_tiles = up(up(all, wanted), t.part_tiles) * t.part_tiles;
+  s.split_k = up(all, s.k_tiles);
+  s.ctas *= s.split_k;
+  s.reserve(tiles_of_c, t.part_bytes);
+  return s;
+}
+
+// The rules of a family whose CTAs compute a tile of C each, `ctas` of them without split-K.
+using EstimateOf = Estimate (*)(Geometry const&, Extents const&, Traits const&, DeviceInfo const&);
+using CtasOf = std::int64_t (*)(Geometry const&, Traits const&);
+
+inline std::int64_t ctas_of_tiles(Geometry const& g, Traits const& t) { return ctas(cute_py::extents_of(g), t); }
+
+template <EstimateOf estimate>
+Proposal proposal(Task const& task, Schedule const& s) {
+  Estimate found = estimate(task.judged, extents_of(task, s), task.traits, task.device);
+  if (s.has_split_k()) found.us += us_to_reduce(s.split_k, task.traits.part_bytes);
+  return {s, found};
+}
+
+template <EstimateOf estimate, CtasOf ctas_of>
+void propose(Task const& task, bool may_split_k, std::vector<Proposal>& proposals) {
+  auto const tiles_of_c = ctas_of(task.geometry, task.traits);
+  std::int64_t last = 1;
+  proposals.push_back(proposal<estimate>(task, split_k(task, 1, tiles_of_c)));
+  if (!may_split_k || task.traits.part_bytes == 0) return;
+  for (auto const wanted : splits_of_k(cute_py::extents_of(task.judged), task.traits, task.device)) {
+    Schedule const s = split_k(task, wanted, tiles_of_c);
+    if (s.split_k > 1 && s.split_k != last) proposals.push_back(proposal<estimate>(task, s));
+    last = s.split_k;
+  }
+}
+
+template <EstimateOf estimate, CtasOf ctas_of>
+std::optional<Proposal> complete(Task const& task, Schedule const& wanted) {
+  if (wanted.cluster() > 1 || wanted.raster > 0) return std::nullopt;
+  bool const may_split_k = task.traits.part_bytes > 0 && task.geometry.k.size() > 0;
+  if (wanted.split_k != 1 && !may_split_k) return std::nullopt;
+  if (wanted.split_k > tiles(task.geometry.k.size(), task.traits.tile[2])) return std::nullopt;
+  Schedule const s = split_k(task, wanted.split_k, ctas_of(task.geometry, task.traits));
+  if (s.split_k != wanted.split_k) return std::nullopt;
+  return proposal<estimate>(task, s);
+}
+
+template <EstimateOf estimate, CtasOf ctas_of = &ctas_of_tiles>
+inline constexpr Rules kRules{&propose<estimate, ctas_of>, &complete<estimate, ctas_of>};
 
 }  // namespace cute_py::kernels::model

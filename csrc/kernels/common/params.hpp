@@ -129,7 +129,7 @@ struct GemmParams {
   std::int64_t products = 0;  // that grid.l counts; beyond kMaxGridL they take several launches
 
   // All but the arrays and the numbers of a call.
-  GemmParams(Geometry const& g, Cut const&) : GemmParams(g, typed_shape<typename Config::ProblemShape>(g)) {
+  GemmParams(Geometry const& g, Schedule const&) : GemmParams(g, typed_shape<typename Config::ProblemShape>(g)) {
     constexpr int kTileN = cute::size<1>(typename Config::CtaTiler{});
     products = g.l.size();
     grid = {static_cast<unsigned>(tiles_m(g)), static_cast<unsigned>((g.n.size() + kTileN - 1) / kTileN),
@@ -210,13 +210,13 @@ struct PartedParams : GemmParams<Config> {
   Parts parts;
   std::int64_t counter_bytes = 0;
 
-  PartedParams(Geometry const& g, Cut const& cut) : GemmParams<Config>(g, cut) {
+  PartedParams(Geometry const& g, Schedule const& schedule) : GemmParams<Config>(g, schedule) {
     parts.grid_m = this->grid.m;
     parts.grid_n = this->grid.n;
-    if (cut.count == 1) return;
-    parts.count = Divisor(static_cast<std::uint32_t>(cut.count));
-    parts.tiles = static_cast<int>(cut.tiles);
-    counter_bytes = cut.counter_bytes;
+    if (!schedule.has_split_k()) return;
+    parts.count = Divisor(static_cast<std::uint32_t>(schedule.split_k));
+    parts.tiles = static_cast<int>(schedule.k_tiles);
+    counter_bytes = schedule.counter_bytes;
   }
 
   void bind(Arguments const& x) {

@@ -46,6 +46,6 @@ Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceIn
 }  // namespace
 
 extern Rules const gemm_skinny_rules;
-Rules const gemm_skinny_rules{&estimate, &model::ctas_of, &model::parts};
+Rules const gemm_skinny_rules = model::kRules<&estimate>;
 
 }  // namespace cute_py::kernels

@@ -50,6 +50,6 @@ Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceIn
 }  // namespace
 
 extern Rules const gemm_sm80_rules;
-Rules const gemm_sm80_rules{&estimate, &model::ctas_of, &model::parts};
+Rules const gemm_sm80_rules = model::kRules<&estimate>;
 
 }  // namespace cute_py::kernels

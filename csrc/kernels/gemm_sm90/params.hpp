@@ -1,12 +1,10 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <type_traits>
 
 #include "kernels/common/params.hpp"
-#include "kernels/gemm_sm90/pairs.hpp"
 #include "kernels/gemm_sm90/tiles.hpp"
 #include "problem/tensor_box.hpp"
 
@@ -32,7 +30,7 @@ struct GemmSm90Params {
   SumsOfClusters others{};
   std::int64_t counter_bytes = 0;
 
-  GemmSm90Params(Geometry const& g, Cut const& cut)
+  GemmSm90Params(Geometry const& g, Schedule const& schedule)
       : epilogue(typed_epilogue<Config>(g)),
         batch{ModeMap<3>(g.l, {Role::a, Role::b, Role::d}), ModeMap<4>(g.l, kEpilogueRoles), 0} {
     auto const divide_up = [](std::int64_t x, std::int64_t y) { return (x + y - 1) / y; };
@@ -49,15 +47,11 @@ struct GemmSm90Params {
       made.count = static_cast<std::uint32_t>(count);
       return made;
     };
-    tiles.parts = static_cast<int>(cut.in_cluster);
-    tiles.clusters = static_cast<int>(cut.count / cut.in_cluster);
-    counter_bytes = cut.counter_bytes;
-    if (cut.count == 1 || cut.in_pairs) {
-      auto const first = [](Modes const& modes) { return modes.rank() > 0 ? modes[0].extent : 1; };
-      Pairs const pairs = pairs_of(first(g.m), first(g.n), blk_m, blk_n, cut.count > 1);
-      tiles.pair_m = pairs.m;
-      tiles.pair_n = pairs.n;
-    }
+    tiles.parts = static_cast<int>(schedule.cluster_k);
+    tiles.clusters = static_cast<int>(schedule.split_k / schedule.cluster_k);
+    counter_bytes = schedule.counter_bytes;
+    tiles.pair_m = schedule.cluster_m;
+    tiles.pair_n = schedule.cluster_n;
     tiles.ctas = Divisor(cluster() * static_cast<unsigned>(tiles.clusters));
     tiles.m = group(g.m, blk_m * tiles.pair_m);
     tiles.n = group(g.n, blk_n * tiles.pair_n);
@@ -69,19 +63,15 @@ struct GemmSm90Params {
     tiles.extent_n = static_cast<int>(g.n.rank() > 0 ? g.n[0].extent : 1);
     for (int i = 0; i < 2; ++i) tiles.l[i] = Divisor(static_cast<std::uint32_t>(i < g.l.rank() ? g.l[i].extent : 1));
 
-    // Bands so high that what runs at a time is about as high as it is wide.
     auto& order = tiles.order;
-    constexpr double kAtOnce = 132;
-    auto const wanted = std::sqrt(kAtOnce * blk_n / blk_m) / tiles.pair_m;
-    auto const rows =
-        std::clamp<std::uint32_t>(static_cast<std::uint32_t>(std::lround(wanted)), 1, std::max(tiles.m.count, 1u));
+    auto const rows = static_cast<std::uint32_t>(std::max(schedule.raster, 1));
     order.per_product = Divisor(tiles.m.count * tiles.n.count);
     order.per_band = Divisor(rows * tiles.n.count);
     order.rows = Divisor(rows);
     order.bands = static_cast<std::uint32_t>(divide_up(tiles.m.count, rows));
     order.last_rows = Divisor(tiles.m.count - (order.bands - 1) * rows);
     tiles.count = static_cast<int>(order.per_product.divisor * g.l.size());
-    tiles.part_tiles = static_cast<int>(cut.count > 1 ? cut.tiles : tiles.k.count);
+    tiles.part_tiles = static_cast<int>(schedule.has_split_k() ? schedule.k_tiles : tiles.k.count);
 
     tiles.rows_a = rows_to_copy(g.m, Config::along_a, blk_m, Config::copy_rows_a, tiles.pair_n);
     tiles.rows_b = rows_to_copy(g.n, Config::along_b, blk_n, Config::copy_rows_b, tiles.pair_m);
@@ -96,7 +86,7 @@ struct GemmSm90Params {
     boxes[3] = factor_a(tiles.rows_a.of_last);
     boxes[4] = factor_b(tiles.rows_b.of_last);
     tiles.stores_boxes = finishes_in_boxes(g, epilogue.along_n);
-    tiles.finishes = tiles.stores_boxes && !epilogue.is_plain && cut.count == 1;
+    tiles.finishes = tiles.stores_boxes && !epilogue.is_plain && !schedule.has_split_k();
     if (tiles.finishes && g.has_bias) {
       bool const is_of_columns = is_repeated(g.m, Role::bias);
       bool const is_of_rows = is_repeated(g.n, Role::bias);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "kernels/common/model.hpp"
 #include "kernels/gemm_sm90/pairs.hpp"
@@ -110,16 +111,17 @@ double us_of_zeros(Geometry const& g, Traits const& t, double scale) {
   return (bytes(g.m, Role::a, t.major_a) + bytes(g.n, Role::b, t.major_b)) / (kBytesPerUs * scale);
 }
 
-// Which CTAs share what they copy. Where K is in parts, that is a choice.
-Pairs pairs_in(Geometry const& g, Extents const& x, Traits const& t) {
+Pairs pairs_in(Geometry const& g, Traits const& t, bool has_split_k) {
   auto const first = [](Modes const& modes) { return modes.rank() > 0 ? modes[0].extent : 1; };
-  bool const has_parts = x.parts > 1;
-  if (has_parts && !x.in_pairs) return {};
-  return pairs_of(first(g.m), first(g.n), t.tile[0], t.tile[1], has_parts);
+  return pairs_of(first(g.m), first(g.n), t.tile[0], t.tile[1], has_split_k);
 }
 
-// CTAs go from tile to tile.
-Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo const& device) {
+// A persistent CTA goes from tile to tile.
+Estimate estimate(Task const& task, Schedule const& s) {
+  Geometry const& g = task.judged;
+  Traits const& t = task.traits;
+  DeviceInfo const& device = task.device;
+  Extents const x = model::extents_of(task, s);
   constexpr double kMemory = 1.1;  // what memory delivers to the copy engine, relative to what it does to threads
   constexpr double kCache = 1.3;   // the same of the second-level cache
   constexpr double kNear = 25e6;   // bytes of arrays that half of that cache has, as the last kernel may have left them
@@ -128,16 +130,17 @@ Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceIn
   double const scale = static_cast<double>(device.clock_mhz) / model::kClockMhz;
   auto const m = g.m.rank() > 1 ? in_tiles(g.m, t.tile[0]) : x.m;
   auto const n = g.n.rank() > 1 ? in_tiles(g.n, t.tile[1]) : x.n;
-  auto const k = g.k.rank() > 1 ? model::tiles(in_tiles(g.k, t.tile[2]), static_cast<int>(x.parts)) : x.k;
+  auto const k = g.k.rank() > 1 ? model::tiles(in_tiles(g.k, t.tile[2]), static_cast<int>(s.split_k)) : x.k;
   auto const k_tiles = static_cast<double>(model::tiles(std::max<std::int64_t>(k, 1), t.tile[2]));
   double const elements = static_cast<double>(t.tile[0]) * t.tile[1];
-  Pairs const pairs = pairs_in(g, x, t);
+  bool const is_itself = &task.judged == &task.geometry;
+  Pairs const pairs = is_itself ? Pairs{s.cluster_m, s.cluster_n} : pairs_in(g, t, s.has_split_k());
   double const math = 2 * elements * t.tile[2] * k_tiles / (speed.tflops * 1e6 / model::kMultiprocessors * scale);
   double const steps = std::max(math, us_of_lines(g, t, pairs, scale) * k_tiles);
   Store const store = store_of(g, t, elements);
   auto const count = static_cast<double>(model::tiles(m, t.tile[0]) * model::tiles(n, t.tile[1]) * x.l);
   // CTAs that share K are a cluster, of which fewer fit.
-  auto const in_cluster = x.parts > 1 ? x.in_cluster * pairs.m * pairs.n : 1;
+  auto const in_cluster = s.has_split_k() ? s.cluster() : 1;
   auto const at_once = static_cast<double>(device.clusters_of(in_cluster) * in_cluster);
   double const waves = model::ceil_div(count, at_once);
   constexpr double kBeginUs = 0.35;  // a whole epilogue, before its tile's first step
@@ -145,7 +148,7 @@ Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceIn
   double const tile = steps + speed.us_per_tile + (model::is_plain(g) ? 0 : kBeginUs);
   // Warpgroups with tiles of their own take turns at the tensor cores, and the last results are waited for.
   double const zeros = std::max(us_of_zeros(g, t, scale) * k_tiles - math, 0.0);
-  double const us = speed.us_once + zeros + (in_cluster > x.in_cluster ? kPairUs : 0) +
+  double const us = speed.us_once + zeros + (in_cluster > s.cluster_k ? kPairUs : 0) +
                     (store.beside && waves > 1 ? waves * std::max(tile, (tile + store.us) / 2) + store.us
                                                : waves * (tile + store.us));
 
@@ -169,7 +172,7 @@ Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceIn
   constexpr double kInParts = 0.7;      // of what the cache takes, where K is in many parts
   constexpr double kBeginsEarly = 0.7;  // of the microseconds of a launch, beside the kernel before
   estimate.us += model::kLaunchUs - kBeginsEarly + kNotHidden * std::min(us, arrival);
-  if (x.parts > 2) estimate.us += kInParts * cache * (1 - 2 / static_cast<double>(x.parts));
+  if (s.split_k > 2) estimate.us += kInParts * cache * (1 - 2 / static_cast<double>(s.split_k));
   // Of two k-major factors results leave along n a little sooner; more than what counts as close.
   constexpr double kAlongM = 1.035;
   bool const is_along_m = g.m.rank() > 0 && g.m[0].stride[Role::d] == 1;
@@ -178,29 +181,150 @@ Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceIn
   return estimate;
 }
 
-std::int64_t ctas_of(Geometry const& g, Extents const& x, Traits const& t) {
-  return in_tiles(g.m, t.tile[0]) / t.tile[0] * (in_tiles(g.n, t.tile[1]) / t.tile[1]) * x.l;
+// Tiles of C, and of K: of the first mode of a group, one element of each further mode.
+std::int64_t tiles_of_c(Geometry const& g, Traits const& t) {
+  return in_tiles(g.m, t.tile[0]) / t.tile[0] * (in_tiles(g.n, t.tile[1]) / t.tile[1]) * g.l.size();
+}
+std::int64_t tiles_of_k(Geometry const& g, Traits const& t) {
+  if (g.k.rank() == 0) return model::tiles(g.k.size(), t.tile[2]);
+  return model::tiles(g.k[0].extent, t.tile[2]) * (g.k.size() / g.k[0].extent);
+}
+
+// Clusters that share a tile's K, at most.
+constexpr std::int64_t kMostClusters = 8;
+
+// Of so many CTAs that share K, those that become a cluster: as many as can be so that all clusters run at a time, or
+// else as many as can be.
+std::int64_t cluster_of(Task const& task, std::int64_t split_k, std::int64_t tiles) {
+  std::int64_t most = 1;
+  for (std::int64_t count = task.traits.parts_in_cluster; count > 1; count /= 2) {
+    if (split_k % count != 0 || split_k / count > kMostClusters) continue;
+    if (tiles * (split_k / count) <= task.device.clusters_of(count)) return count;
+    most = std::max(most, count);
+  }
+  return most;
+}
+
+Pairs pairs(Task const& task, bool has_split_k) { return pairs_in(task.geometry, task.traits, has_split_k); }
+
+// A band so high that what runs at a time is about as high as it is wide.
+int raster_of(Task const& task, Pairs const& pairs) {
+  Traits const& t = task.traits;
+  double const at_once = task.device.multiprocessors;
+  auto const wanted = std::lround(std::sqrt(at_once * t.tile[1] / t.tile[0]) / pairs.m);
+  auto const rows = in_tiles(task.geometry.m, t.tile[0] * pairs.m) / (t.tile[0] * pairs.m);
+  return static_cast<int>(std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(rows, 1)));
+}
+
+// What follows from a schedule's decisions.
+Proposal proposal(Task const& task, Schedule s, Pairs const& pairs) {
+  Traits const& t = task.traits;
+  auto const tiles = tiles_of_c(task.geometry, t);
+  s.cluster_m = pairs.m;
+  s.cluster_n = pairs.n;
+  if (s.raster == 0) s.raster = raster_of(task, pairs);
+  if (s.has_split_k()) s.k_tiles = model::up(tiles_of_k(task.geometry, t), s.split_k);
+  s.ctas = tiles * s.split_k;
+  s.reserve(tiles, t.part_bytes);
+  Estimate found = estimate(task, s);
+  if (s.has_split_k()) {
+    constexpr double kClusterUs = 1.3;
+    constexpr double kElementsPerUs = 7300;
+    constexpr double kClustersUs = 1.4;  // more than of single CTAs, whose threads have their sums in registers
+    auto const clusters = s.split_k / s.cluster_k;
+    found.us += kClusterUs + t.tile[0] * t.tile[1] / kElementsPerUs + (clusters > 1 ? kClustersUs : 0) +
+                model::us_to_reduce(clusters, static_cast<double>(t.part_bytes / s.cluster_k));
+  }
+  return {s, found};
+}
+
+// May the CTAs of two neighbouring tiles, with all that share their K, be a cluster, and all clusters run at a time?
+bool fit_in_pairs(Task const& task, Schedule const& s, std::int64_t tiles) {
+  auto const ctas = 2 * s.cluster_k;
+  return ctas <= task.traits.parts_in_cluster && tiles * (s.split_k / s.cluster_k) <= 2 * task.device.clusters_of(ctas);
+}
+
+// K shared by so many CTAs, the cluster chosen.
+std::optional<Proposal> split(Task const& task, std::int64_t split_k) {
+  auto const tiles = tiles_of_c(task.geometry, task.traits);
+  Schedule s;
+  s.split_k = split_k;
+  s.cluster_k = cluster_of(task, split_k, tiles);
+  if (s.cluster_k == 1) return std::nullopt;
+  Proposal const alone = proposal(task, s, {});
+  if (!fit_in_pairs(task, s, tiles)) return alone;
+  Proposal const in_pairs = proposal(task, s, pairs(task, true));
+  return in_pairs.estimate.us < alone.estimate.us ? in_pairs : alone;
 }
 
 // CTAs that share a tile's K leave no tile without one at a time, and have two tiles of K or more each. They are a
 // cluster, or several: then as many as there is room for.
-void parts(Extents const& x, Traits const& t, DeviceInfo const& device, std::vector<std::int64_t>& found) {
-  constexpr std::int64_t kMostClusters = 8;
+std::vector<std::int64_t> splits_of_k(Task const& task) {
+  Traits const& t = task.traits;
+  Extents const x = cute_py::extents_of(task.judged);
   auto const tiles = std::max<std::int64_t>(model::ctas(x, t), 1);
   auto const most = model::tiles(x.k, t.tile[2]) / 2;
+  std::vector<std::int64_t> found;
   auto const add = [&](std::int64_t count) {
     if (count <= most && std::find(found.begin(), found.end(), count) == found.end()) found.push_back(count);
   };
   for (std::int64_t size = 2; size <= t.parts_in_cluster; size *= 2) {
-    if (tiles * size <= device.multiprocessors) add(size);
-    auto const clusters = std::min(device.clusters_of(size) / tiles, kMostClusters);
+    if (tiles * size <= task.device.multiprocessors) add(size);
+    auto const clusters = std::min(task.device.clusters_of(size) / tiles, kMostClusters);
     if (clusters > 1) add(size * clusters);
   }
+  return found;
+}
+
+void propose(Task const& task, bool may_split_k, std::vector<Proposal>& proposals) {
+  proposals.push_back(proposal(task, {}, pairs(task, false)));
+  if (!may_split_k) return;
+  for (auto const split_k : splits_of_k(task)) {
+    if (auto const found = split(task, split_k)) proposals.push_back(*found);
+  }
+}
+
+// Can CTAs be a cluster like this? Two tiles at most share what they load, and are both there where K is split; the
+// CTAs that share K are 1, 2, 4 or 8.
+bool is_possible(Task const& task, Schedule const& s) {
+  auto const most = static_cast<std::int64_t>(task.traits.parts_in_cluster);
+  bool const is_of_two = s.cluster_m >= 1 && s.cluster_n >= 1 && s.cluster_m * s.cluster_n <= 2;
+  if (!is_of_two || s.cluster_k < 1 || s.cluster() > most) return false;
+  if (!s.has_split_k()) return s.cluster_k == 1;
+  bool const is_power_of_two = (s.cluster_k & (s.cluster_k - 1)) == 0;
+  if (s.cluster_k == 1 || !is_power_of_two || s.split_k % s.cluster_k != 0) return false;
+  auto const tiles_of_first = [](Modes const& modes, int tile) {
+    return modes.rank() == 0 ? 1 : model::tiles(modes[0].extent, tile);
+  };
+  return s.split_k / s.cluster_k <= kMostClusters &&
+         tiles_of_first(task.geometry.m, task.traits.tile[0]) % s.cluster_m == 0 &&
+         tiles_of_first(task.geometry.n, task.traits.tile[1]) % s.cluster_n == 0;
+}
+
+std::optional<Proposal> complete(Task const& task, Schedule const& wanted) {
+  bool const is_open = wanted.cluster_k == 0;
+  if (wanted.split_k > kMostClusters * std::max(task.traits.parts_in_cluster, 1)) return std::nullopt;
+  if (wanted.has_split_k() && task.geometry.k.size() == 0) return std::nullopt;
+  if (!is_open && !is_possible(task, wanted)) return std::nullopt;
+  Schedule s = wanted;
+  if (is_open && wanted.has_split_k()) {
+    auto const found = split(task, wanted.split_k);
+    if (!found) return std::nullopt;
+    s = found->schedule;
+  }
+  Pairs const together = !is_open || s.has_split_k() ? Pairs{s.cluster_m, s.cluster_n} : pairs(task, false);
+  if (is_open && !s.has_split_k()) s = {};
+  s.raster = wanted.raster;
+  auto const tile = task.traits.tile[0] * together.m;
+  if (wanted.raster < 0 || wanted.raster > std::max<std::int64_t>(in_tiles(task.geometry.m, tile) / tile, 1)) {
+    return std::nullopt;
+  }
+  return proposal(task, s, together);
 }
 
 }  // namespace
 
 extern Rules const gemm_sm90_rules;
-Rules const gemm_sm90_rules{&estimate, &ctas_of, &parts};
+Rules const gemm_sm90_rules{&propose, &complete};
 
 }  // namespace cute_py::kernels

@@ -36,7 +36,7 @@ inline bool has_rows_in_fours(Geometry const& g) {
 // What gemm_small is called with: its shape says how CTAs share the products out.
 template <class Config>
 struct SmallParams : GemmParams<Config> {
-  SmallParams(Geometry const& g, Cut const&) : GemmParams<Config>(g, shape_of(g)) {
+  SmallParams(Geometry const& g, Schedule const&) : GemmParams<Config>(g, shape_of(g)) {
     auto const of_cta = static_cast<std::int64_t>(this->shape.together) * this->shape.batches;
     this->grid = {static_cast<unsigned>((g.l.size() + of_cta - 1) / of_cta)};
   }

@@ -57,13 +57,11 @@ Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceIn
   return result;
 }
 
-std::int64_t ctas(Geometry const&, Extents const& x, Traits const&) { return x.l; }
-
-void no_parts(Extents const&, Traits const&, DeviceInfo const&, std::vector<std::int64_t>&) {}
+std::int64_t ctas(Geometry const& g, Traits const&) { return g.l.size(); }
 
 }  // namespace
 
 extern Rules const gemm_small_rules;
-Rules const gemm_small_rules{&estimate, &ctas, &no_parts};
+Rules const gemm_small_rules = model::kRules<&estimate, &ctas>;
 
 }  // namespace cute_py::kernels

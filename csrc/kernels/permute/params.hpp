@@ -16,7 +16,7 @@ struct PermuteParams {
   typename Config::Element* to = nullptr;
   Grid grid;
 
-  PermuteParams(Geometry const& g, Cut const&) {
+  PermuteParams(Geometry const& g, Schedule const&) {
     PermutePlan const plan(g, Config::bytes, PermuteLimits::of<Config::bytes>());
     grid.m = static_cast<unsigned>(plan.tiles());
     for (auto const& mode : plan.modes()) {

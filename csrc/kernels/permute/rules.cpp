@@ -43,15 +43,13 @@ Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceIn
   return {model::kLaunchUs + kUsOfTiles + us * per_access / full, Bound::memory};
 }
 
-std::int64_t ctas(Geometry const& g, Extents const&, Traits const& t) {
+std::int64_t ctas(Geometry const& g, Traits const& t) {
   return PermutePlan(g, t.moved_bytes, limits_of(t.moved_bytes)).tiles();
 }
-
-void no_parts(Extents const&, Traits const&, DeviceInfo const&, std::vector<std::int64_t>&) {}
 
 }  // namespace
 
 extern Rules const permute_rules;
-Rules const permute_rules{&estimate, &ctas, &no_parts};
+Rules const permute_rules = model::kRules<&estimate, &ctas>;
 
 }  // namespace cute_py::kernels

@@ -24,6 +24,6 @@ Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceIn
 }  // namespace
 
 extern Rules const sgemm_2_rules;
-Rules const sgemm_2_rules{&estimate, &model::ctas_of, &model::parts};
+Rules const sgemm_2_rules = model::kRules<&estimate>;
 
 }  // namespace cute_py::kernels

@@ -27,6 +27,6 @@ Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceIn
 }  // namespace
 
 extern Rules const sgemm_sm70_rules;
-Rules const sgemm_sm70_rules{&estimate, &model::ctas_of, &model::parts};
+Rules const sgemm_sm70_rules = model::kRules<&estimate>;
 
 }  // namespace cute_py::kernels

@@ -16,6 +16,6 @@ Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceIn
 }  // namespace
 
 extern Rules const wgmma_sm90_rules;
-Rules const wgmma_sm90_rules{&estimate, &model::ctas_of, &model::parts};
+Rules const wgmma_sm90_rules = model::kRules<&estimate>;
 
 }  // namespace cute_py::kernels

@@ -27,7 +27,7 @@ struct WgmmaTmaParams {
   Grid grid;
   std::int64_t products;
 
-  WgmmaTmaParams(Geometry const& g, Cut const&)
+  WgmmaTmaParams(Geometry const& g, Schedule const&)
       : shape(typed_shape<typename Config::ProblemShape>(g)),
         repeats_a(repeats(g, Role::a)),
         repeats_b(repeats(g, Role::b)),

@@ -147,14 +147,15 @@ class KernelConfig:
         record = _record_of(name)
         if record is None:
             return None
-        read = _values(record)
-        read["tiled_copy_a"] = _tiled_copy(record["tiled_copy_a"])
-        read["tiled_copy_b"] = _tiled_copy(record["tiled_copy_b"])
-        read["tiled_mma"] = _tiled_mma(record["tiled_mma"])
-        read["box_a"] = record["box_a"] and tuple(record["box_a"])
-        read["box_b"] = record["box_b"] and tuple(record["box_b"])
-        read["roles"] = record["roles"] and Roles(*record["roles"])
-        return cls(**read)
+        special: dict[str, Any] = {
+            "tiled_copy_a": _tiled_copy(record["tiled_copy_a"]),
+            "tiled_copy_b": _tiled_copy(record["tiled_copy_b"]),
+            "tiled_mma": _tiled_mma(record["tiled_mma"]),
+            "box_a": record["box_a"] and tuple(record["box_a"]),
+            "box_b": record["box_b"] and tuple(record["box_b"]),
+            "roles": record["roles"] and Roles(*record["roles"]),
+        }
+        return cls(**_values({key: value for key, value in record.items() if key not in special}), **special)
 
     @property
     def tile_mn(self) -> tuple[int, int]:

@@ -19,7 +19,7 @@ class Device:
 
     >>> import cute_py, numpy as np
     >>> A = np.ones((64, 4096), np.float32)
-    >>> cute_py.gemm.explain(A, A, device=cute_py.Device("small", multiprocessors=4)).candidates[0].parts
+    >>> cute_py.gemm.explain(A, A, device=cute_py.Device("small", multiprocessors=4)).candidates[0].split_k
     16
 
     Attributes

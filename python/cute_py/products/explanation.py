@@ -18,8 +18,8 @@ class Candidate(NamedTuple):
         The variant that multiplies.
     transposed
         Whether C^T = B A^T is computed.
-    parts
-        K is cut in so many parts, computed side by side; their sums are added in their order.
+    split_k
+        CTAs that share the K of a tile of C (split-K); their sums are added in their order. 1: no CTA shares it.
     ctas
         CTAs of the launch that multiplies; 0 on a CPU.
     us
@@ -29,19 +29,34 @@ class Candidate(NamedTuple):
     packed
         What is copied, by its letters: A and B first, so that they lie in vectors of 16 bytes, and C in the end, from a dense
         array that is written instead. ``""`` if nothing is.
-    in_pairs
-        Whether, with K in parts, the CTAs of two neighbouring tiles share what they copy. It follows from `kernel`,
-        `transposed` and `parts`, and changes no bit.
+    cluster
+        (M,N,K): CTAs of a cluster with neighbouring tiles along M, which share tiles of B, along N, which share tiles of A
+        (multicast), and such as share K, which reduce their sums through distributed shared memory. (1,1,1): no cluster. None
+        leaves it to the kernel's family. The first two change no bit.
+    raster
+        Rows of clusters of a band that is gone through column by column, for the L2; 0: tiles are in the order of the grid. None
+        leaves it to the kernel's family. It changes no bit.
     """
 
     kernel: str
     transposed: bool
-    parts: int
+    split_k: int
     ctas: int
     us: float
     bound: str
     packed: str = ""
-    in_pairs: bool = False
+    cluster: tuple[int, int, int] | None = None
+    raster: int | None = None
+
+    @property
+    def reduction(self) -> str:
+        """How the sums of a split K become one: ``"none"``, ``"cluster"``, ``"global"`` (memory), or first one, then the other."""
+        if self.split_k == 1:
+            return "none"
+        in_cluster = 1 if self.cluster is None else self.cluster[2]
+        if in_cluster == 1:
+            return "global"
+        return "cluster" if in_cluster == self.split_k else "cluster, then global"
 
     def __str__(self) -> str:
         words = [self.kernel]
@@ -49,8 +64,12 @@ class Candidate(NamedTuple):
             words.append(f"{' and '.join(self.packed)} packed")
         if self.transposed:
             words.append("as C^T = B A^T")
-        if self.parts > 1:
-            words.append(f"K in {self.parts} parts{', in pairs' * self.in_pairs}")
+        if self.split_k > 1:
+            words.append(f"split-K by {self.split_k} ({self.reduction})")
+        if self.cluster is not None and self.cluster != (1, 1, 1):
+            words.append(f"clusters of {'x'.join(map(str, self.cluster))}")
+        if self.raster:
+            words.append(f"raster {self.raster}")
         if self.ctas:
             words.append(f"{self.ctas} CTA{'s' * (self.ctas != 1)}")
         return f"{', '.join(words)}: {self.us:.3g} us, {self.bound}"

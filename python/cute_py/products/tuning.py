@@ -77,8 +77,8 @@ class Tuning:
     @property
     def regret(self) -> float:
         """The time of the estimated candidate over that of the fastest."""
-        times = {_key(candidate): us for candidate, us in self.measured}
-        return times[_key(self.estimated)] / self.measured[0][1]
+        times = dict(self.measured)
+        return times[self.estimated] / self.measured[0][1]
 
     def __str__(self) -> str:
         lines = [f"{self.device}: {self.product}"]
@@ -125,7 +125,7 @@ def tune(product: Product[P], /, *arguments: P.args, **options: P.kwargs) -> Tun
         try:
             call = run(candidate)
         except CuteError:
-            continue  # in parts that its K does not have
+            continue  # a schedule that cannot be forced
         call()
         if not _agree(read(), *expected):
             wrong.append(candidate)
@@ -135,13 +135,13 @@ def tune(product: Product[P], /, *arguments: P.args, **options: P.kwargs) -> Tun
         raise CuteError(f"tune: no candidate computes {explanation.product} as float64 does; please report this")
     measured.sort(key=lambda x: x[1])
     best = measured[0][0]
-    _core.put_tuned(explanation.device, explanation.product, _key(best))
+    _core.put_tuned(explanation.device, explanation.product, best)
     tuning = Tuning(explanation.device, explanation.product, tuple(measured), tuple(wrong), explanation.candidates[0])
     _FOUND[explanation.device, explanation.product] = tuning.best, measured[0][1]
     return tuning
 
 
-_MOST_PARTS = 1 << 31
+_MOST = (1 << 31) - 1
 _PACKED = ("", "A", "B", "AB", "C", "AC", "BC", "ABC")
 
 _FOUND: dict[tuple[str, str], tuple[Candidate, float]] = {}
@@ -158,7 +158,9 @@ def save_tuning(path: str | os.PathLike[str]) -> Path:
             "product": product,
             "kernel": best.kernel,
             "transposed": best.transposed,
-            "parts": best.parts,
+            "split_k": best.split_k,
+            "cluster": best.cluster,
+            "raster": best.raster,
             "packed": best.packed,
             "us": round(us, 3),
         }
@@ -193,37 +195,44 @@ def load_tuning(path: str | os.PathLike[str]) -> int:
         raise OperandError(
             f"load_tuning: {path} is no file of save_tuning ({error!r})\n  next: pass a file that save_tuning wrote, or tune again"
         ) from None
-    for device, product, kernel, transposed, parts, packed, us in entries:
-        _core.put_tuned(device, product, (kernel, transposed, parts, packed))
-        _FOUND[device, product] = Candidate(kernel, transposed, parts, 0, us, "measured", packed), us
+    for device, product, candidate in entries:
+        _core.put_tuned(device, product, candidate)
+        _FOUND[device, product] = candidate, candidate.us
     return len(entries)
 
 
-def _entry_of(given: dict[str, Any]) -> tuple[str, str, str, bool, int, str, float]:
+def _entry_of(given: dict[str, Any]) -> tuple[str, str, Candidate]:
     """Return an entry of a tuning file, or raise ValueError, KeyError or TypeError: all are read before one is in force."""
-    texts = {name: given[name] for name in ("device", "product", "kernel")} | {"packed": given.get("packed", "")}
+    texts = {name: given[name] for name in ("device", "product", "kernel", "packed")}
     for name, text in texts.items():
         if not isinstance(text, str):
             raise TypeError(f"{name} is no text")
         text.encode("utf-8")  # lone surrogates have no text
-    transposed, parts, us = given["transposed"], given["parts"], float(given["us"])
+    transposed, split_k, us = given["transposed"], given["split_k"], float(given["us"])
+    cluster, raster = given["cluster"], given["raster"]
     if texts["packed"] not in _PACKED:
         raise ValueError(f"nothing is packed as {texts['packed']!r}")
-    if type(transposed) is not bool or type(parts) is not int or not 1 <= parts <= _MOST_PARTS:
-        raise ValueError(f"no K is in {parts!r} parts, transposed {transposed!r}")
+    if type(transposed) is not bool or not _is_count(split_k):
+        raise ValueError(f"no K is split by {split_k!r}, transposed {transposed!r}")
+    if type(cluster) is not list or len(cluster) != 3 or not all(map(_is_count, cluster)):
+        raise ValueError(f"no cluster is {cluster!r}")
+    if raster != 0 and not _is_count(raster):
+        raise ValueError(f"no raster is {raster!r}")
     if not math.isfinite(us):
         raise ValueError(f"nothing takes {us} us")
-    return texts["device"], texts["product"], texts["kernel"], transposed, parts, texts["packed"], us
+    m, n, k = cluster
+    candidate = Candidate(texts["kernel"], transposed, split_k, 0, us, "measured", texts["packed"], (m, n, k), raster)
+    return texts["device"], texts["product"], candidate
+
+
+def _is_count(x: Any) -> bool:
+    return type(x) is int and 1 <= x <= _MOST
 
 
 def forget_tuning() -> None:
     """Forget everything that was tuned or loaded: choices are by estimates again."""
     _core.clear_tuned()
     _FOUND.clear()
-
-
-def _key(candidate: Candidate) -> tuple[str, bool, int, str]:
-    return candidate.kernel, candidate.transposed, candidate.parts, candidate.packed
 
 
 def _runner(

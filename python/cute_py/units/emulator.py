@@ -18,14 +18,14 @@ __all__ = ["INCLUDES", "compile_all", "find_unit"]
 INCLUDES = '#include "instances/launch_emulator.hpp"\n#include "instances/unit_entry.hpp"\n'
 
 # The variants of a unit, where many are compiled at a time: what they have in common is compiled once.
-_TOGETHER = 8
+_TOGETHER = 16
 
 
 def source_of(names: list[str]) -> Source:
     """Return the source of a unit with these variants, which are of one list."""
     path = tables.read("kernels")[names[0]]["list"]
     variants = ", ".join(f'"{name}"' for name in names)
-    text = f"#define CUTE_PY_VARIANTS {variants}\n{INCLUDES}"
+    text = f"#define CUTE_PY_DESCRIBED\n#define CUTE_PY_VARIANTS {variants}\n{INCLUDES}"
     text += f'#include "kernels/{path}.hpp"\nCUTE_PY_UNIT(cute_py::kernels::{path.replace("/", "_")})\n'
     return Source(names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more", text)
 
