@@ -28,10 +28,11 @@ RUNS = ROOT / "benchmarks" / "data" / "choices"
 INVENTED = Device("invented", copies_arrays=True)
 SOURCES = [
     "tests/cpp/programs.cpp",
-    *(f"csrc/dispatch/{name}.cpp" for name in ("choose", "fold", "pack", "program", "real_parts", "refusals")),
-    "csrc/problem/box_rules.cpp",
+    *(f"csrc/dispatch/{name}.cpp" for name in ("choose", "program", "real_parts", "refusals")),
+    *(f"csrc/problem/{name}.cpp" for name in ("box_rules", "folded", "packing")),
     "csrc/problem/tensor_box.cpp",
     "csrc/instances/registry.cpp",
+    "csrc/kernels/common/packing.cpp",
     "csrc/instances/variants.cpp",
     *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "csrc" / "kernels").glob("*/rules.cpp"))),
 ]

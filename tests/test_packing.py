@@ -73,7 +73,7 @@ def test_it_is_chosen_where_it_is_faster() -> None:
     assert steps(ragged, ragged) == ["pack A", "pack B", "multiply"]
     assert steps(ragged[:50, :50], ragged[:50, :50]) == ["multiply"]
     batch = np.empty((256, 8, 300), np.float32)
-    assert steps(batch, batch)[-1] == "bring C to its place"
+    assert steps(batch, batch)[-1] == "unpack C"
     together = cute_py.gemm.explain(ragged, ragged, device="emulator", batch_invariant=True)
     assert [step.what for step in together.steps] == ["multiply"]
     named = cute_py.gemm.explain(ragged, ragged, kernel="gemm_sm80", device="emulator")

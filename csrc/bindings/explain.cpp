@@ -115,7 +115,7 @@ py::dict facts_of(Request const& request, execution::Outline const& outline) {
   d["candidates"] = py::tuple(candidates);
   d["tuned"] = outline.tuned;
   d["staged"] = outline.staging.has_value();
-  d["product"] = dispatch::text_of(outline.staging ? outline.staging->geometry() : g);
+  d["product"] = dispatch::text_of(Folded(outline.staging ? outline.staging->geometry() : g));
   d["labels"] = py::make_tuple(product.labels.a, product.labels.b, product.labels.d);
   py::tuple shape(product.shape.size());
   for (std::size_t i = 0; i < product.shape.size(); ++i) shape[i] = product.shape[i];

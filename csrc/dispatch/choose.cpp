@@ -4,9 +4,7 @@
 #include <tuple>
 #include <utility>
 
-#include "dispatch/fold.hpp"
 #include "dispatch/refusals.hpp"
-#include "dispatch/workspace.hpp"
 
 namespace cute_py::dispatch {
 namespace {
@@ -32,24 +30,20 @@ Geometry canonical(Geometry const& g) {
 
 class Chooser {
  public:
-  Chooser(Purpose purpose, Geometry const& geometry, PerRole<Place> const& places, Question const& question,
+  Chooser(Purpose purpose, FoldedProduct const& product, PerRole<Place> const& places, Question const& question,
           std::int64_t reserved)
-      : purpose_(purpose), places_(places), question_(question), reserved_(reserved) {
-    // Kernels write D along m. If D's unit stride is in the other group, that is a reason to compute D^T. Not if it
-    // changed bits which must depend on nothing but the row: exchanged factors exchange the adds of a complex product.
-    bool const is_copy = geometry.compute == Compute::copy;
-    bool const may_exchange = !is_copy && (!geometry.batch_invariant || !is_complex(geometry.compute));
-    bool const n_major = may_exchange && fastest_group(Role::d, geometry.m, geometry.n) == 1;
-    first_ = n_major;
-    oriented_[first_] = folded(first_ ? transposed(geometry) : geometry);
-    if (may_exchange) oriented_[!first_] = folded(first_ ? geometry : transposed(geometry));
-  }
+      : purpose_(purpose),
+        product_(product),
+        places_(places),
+        question_(question),
+        reserved_(reserved),
+        first_(product.is_along_n()) {}
 
   Choice run() {
     Choice choice;
     propose(first_);
     // If it is batch_invariant, how D lies decides, and the other way is for want of a kernel alone.
-    if (oriented_[!first_] && (!geometry_of(first_).batch_invariant || found_.empty())) propose(!first_);
+    if (product_.may_exchange() && (!product_.asked().batch_invariant || found_.empty())) propose(!first_);
     if (!found_.empty()) {
       std::stable_sort(found_.begin(), found_.end(), [](Found const& x, Found const& y) {
         return x.candidate.estimate.us < y.candidate.estimate.us;
@@ -75,7 +69,7 @@ class Chooser {
     std::size_t order;  // in which it was proposed
   };
 
-  Geometry const& geometry_of(bool exchanged) const { return *oriented_[exchanged]; }
+  Geometry const& geometry_of(bool exchanged) const { return *product_.folded(exchanged); }
 
   PerRole<Place> oriented_places(bool exchanged) const {
     PerRole<Place> places = places_;
@@ -94,12 +88,13 @@ class Chooser {
     Geometry const& judged = g.batch_invariant ? canonical_.emplace(canonical(g)) : g;
     bool const may_split_k =
         question_.may_split_k && question_.kernel == "auto" && !g.batch_invariant && g.multiplies && g.k.size() > 0;
+    if (question_.is_void) return;
     std::vector<Proposal> proposals;
     for (Entry const& entry : question_.registry) {
       Traits const& t = entry.traits;
       if (t.target != question_.target || t.compute != g.compute || !matches(t, question_.kernel)) continue;
       if (is_for_older_processors(t)) continue;
-      if (question_.in_vectors && t.vector_bytes_a == 0) continue;
+      if (question_.has_packed && !question_.platform.reads_packed(t)) continue;
       if (refusals(entry, g, question_.device) != kNone) continue;
       Task const task{g, judged, t, question_.device};
       proposals.clear();
@@ -111,7 +106,7 @@ class Chooser {
       }
       for (auto& [schedule, estimate] : proposals) {
         if (schedule.workspace_bytes > question_.workspace_limit - reserved_) continue;
-        if (!t.copies_boxes) estimate.us += question_.us_of_zeros;
+        if (question_.platform.reads_gaps(t)) estimate.us += question_.us_of_zeros;
         found_.push_back({{{&entry, exchanged, schedule}, estimate}, found_.size()});
       }
     }
@@ -129,11 +124,11 @@ class Chooser {
   }
 
   Purpose purpose_;
+  FoldedProduct const& product_;
   PerRole<Place> places_;
   Question const& question_;
   std::int64_t reserved_;
-  bool first_ = false;
-  std::optional<Geometry> oriented_[2];
+  bool const first_;
   std::optional<Geometry> canonical_;
   std::vector<Found> found_;
 };
@@ -144,9 +139,9 @@ bool matches(Traits const& traits, std::string_view name) {
   return name == "auto" || name == traits.kernel || name == traits.name;
 }
 
-Choice choose(Purpose purpose, Geometry const& geometry, PerRole<Place> const& places, Question const& question,
+Choice choose(Purpose purpose, FoldedProduct const& product, PerRole<Place> const& places, Question const& question,
               std::int64_t reserved_bytes) {
-  return Chooser(purpose, geometry, places, question, reserved_bytes).run();
+  return Chooser(purpose, product, places, question, reserved_bytes).run();
 }
 
 std::vector<Rejection> rejections(Geometry const& geometry, Question const& question) {

@@ -9,6 +9,8 @@
 #include "dispatch/program.hpp"
 #include "instances/registry.hpp"
 #include "problem/decision.hpp"
+#include "problem/folded.hpp"
+#include "problem/packing.hpp"
 #include "problem/request.hpp"
 
 // Choosing is data: a geometry, a device and a table go in; out come decisions with what each would take, or the
@@ -20,14 +22,16 @@ using instances::Registry;
 // For what, and among what, a choice is made.
 struct Question {
   Target target;
+  Platform const& platform;
   DeviceInfo const& device;
   std::string_view kernel;  // "auto", a kernel's name or a variant's
   Registry const& registry;
   std::optional<Config> config = std::nullopt;  // in place of a choice
   std::int64_t workspace_limit = kNoLimit;      // bytes
+  bool is_void = false;                         // is what is asked for another program's, so that nothing is chosen?
   bool may_split_k = true;
-  bool in_vectors = false;  // among kernels that read A and B in vectors alone
-  double us_of_zeros = 0;   // that one without the copy engine waits for, between lines of A and B
+  bool has_packed = false;  // are A or B packed for the kernel?
+  double us_of_zeros = 0;   // that a kernel waits for which reads the gaps between their lines
 };
 
 // Does `name` ask for this entry: "auto", a kernel's name or a variant's?
@@ -43,9 +47,9 @@ struct Choice {
 };
 
 // A product whose arrays are at `places`. It may be computed as C^T = B A^T, and, if its tiles are too few for the
-// device and K is long, in parts of K, whose sums are added in a fixed order; not for a kernel that was named.
+// device and K is long, with split-K, whose sums are added in a fixed order; not for a kernel that was named.
 // If it is batch_invariant, neither, but for the order in which D lies, and nothing is chosen by M, N or L.
-Choice choose(Purpose purpose, Geometry const& geometry, PerRole<Place> const& places, Question const& question,
+Choice choose(Purpose purpose, FoldedProduct const& product, PerRole<Place> const& places, Question const& question,
               std::int64_t reserved_bytes);
 
 // An entry that cannot be taken, and why.

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "dispatch/choose.hpp"
-#include "dispatch/fold.hpp"
-#include "dispatch/pack.hpp"
 #include "dispatch/real_parts.hpp"
-#include "dispatch/workspace.hpp"
+#include "problem/folded.hpp"
+#include "problem/packing.hpp"
+#include "problem/workspace.hpp"
 
 namespace cute_py::dispatch {
 namespace {
@@ -19,20 +19,8 @@ namespace {
 // Sums can be factors of another product, those of numbers of 8 bits cannot.
 bool sums_are_factors(Geometry const& g) { return g.compute != Compute::i32 && !is_float8(g.type[Role::a]); }
 
-// What takes less is not worth another launch.
-constexpr double kShortUs = 13;
-
 // What it takes to fill memory with zeros before a launch.
 constexpr double kClearUs = 2;
-
-// What is packed takes at most this part of a GPU's memory: the arrays are there, too, and a product that fits must not
-// fail.
-constexpr std::int64_t kOfMemory = 8;
-
-// On a host so many bytes, for a product that takes so long: its engine packs factors as it goes.
-constexpr std::int64_t kMostOnHost = std::int64_t{16} << 20;
-constexpr double kShortOnHostUs = 20;
-constexpr double kDoubtOnHost = 1.2;  // what copies by threads may take more than expected, where they are a choice
 
 Place place_of_one(DType type) { return {Source::one, kBytesOfOne * static_cast<int>(type)}; }
 
@@ -40,19 +28,23 @@ class Planner {
  public:
   explicit Planner(Question const& question) : question_(question) {}
 
-  Program run(Geometry geometry) {
-    // A host has sums of all bits, and no others.
-    if (question_.target == Target::cpu && geometry.compute == Compute::fast_f32) geometry.compute = Compute::f32;
+  Program run(FoldedProduct const& product) {
     PerRole<Place> places;
     for (int i = 0; i < kRoles; ++i) places[static_cast<Role>(i)] = {static_cast<Source>(i), 0};
-    if (geometry.multiplies && sums_are_factors(geometry)) {
-      sum_first(geometry, Role::a, places[Role::a]);
-      sum_first(geometry, Role::b, places[Role::b]);
-    }
-    Purpose const purpose = geometry.compute == Compute::copy ? Purpose::copy : Purpose::multiply;
-    Choice best = choose(purpose, geometry, places, asked(0), program_.workspace_bytes);
+    Geometry geometry = product.asked();
+    if (!geometry.multiplies || !sums_are_factors(geometry)) return finish(product, places);
+    bool const of_a = sum_first(geometry, Role::a, places[Role::a]);
+    bool const of_b = sum_first(geometry, Role::b, places[Role::b]);
+    return of_a || of_b ? finish(FoldedProduct(std::move(geometry)), places) : finish(product, places);
+  }
+
+ private:
+  // What is left when sums are taken.
+  Program finish(FoldedProduct const& product, PerRole<Place> const& places) {
+    Purpose const purpose = product.asked().compute == Compute::copy ? Purpose::copy : Purpose::multiply;
+    Choice best = choose(purpose, product, places, asked(0), program_.workspace_bytes);
     Packing chosen;
-    for (Packs const packs : packs_worth_a_look(geometry, best)) look_at(packs, geometry, places, best, chosen);
+    for (Packs const packs : packs_worth_a_look(product, best)) look_at(packs, product, places, best, chosen);
     for (auto* const steps : {&chosen.before, &best.steps, &chosen.after}) {
       for (Step& step : *steps) program_.steps.push_back(std::move(step));
     }
@@ -61,7 +53,6 @@ class Planner {
     return std::move(program_);
   }
 
- private:
   // The copies of a product.
   struct Packing {
     std::vector<Step> before;
@@ -69,22 +60,21 @@ class Planner {
   };
 
   // Adds the candidates with these packs; the best of all is chosen.
-  void look_at(Packs packs, Geometry geometry, PerRole<Place> places, Choice& best, Packing& chosen) const {
+  void look_at(Packs packs, FoldedProduct const& product, PerRole<Place> places, Choice& best, Packing& chosen) const {
     Packing packing;
+    Geometry geometry = product.asked();
     auto reserved = program_.workspace_bytes;
     bool const done = (!(packs & kPackD) || pack_result(geometry, places, reserved, packing)) &&
                       (!(packs & kPackA) || pack(geometry, Role::a, places, reserved, packing)) &&
                       (!(packs & kPackB) || pack(geometry, Role::b, places, reserved, packing));
     bool const is_forced = question_.config.has_value();
     if (!done || reserved > question_.workspace_limit) return;
-    auto const most = question_.target == Target::cpu ? kMostOnHost : question_.device.memory_bytes / kOfMemory;
-    if (!is_forced && reserved > most) return;
+    if (!is_forced && reserved > question_.platform.most_packed_bytes(question_.device)) return;
     Question question = asked(packs);
     for (Step const& step : packing.before) question.us_of_zeros += step.clear_bytes > 0 ? kClearUs : 0;
-    Choice found = choose(Purpose::multiply, geometry, places, question, reserved);
-    // The copy engine reads no further than a line goes.
+    Choice found = choose(Purpose::multiply, FoldedProduct(std::move(geometry)), places, question, reserved);
     Entry const* const entry = found.steps.front().entry;
-    if (entry != nullptr && entry->traits.copies_boxes) {
+    if (entry != nullptr && !question_.platform.reads_gaps(entry->traits)) {
       for (Step& step : packing.before) step.clear_bytes = 0;
     }
     take(std::move(found), packs, packing, best, chosen);
@@ -93,46 +83,22 @@ class Planner {
   // A choice that is forced to other packs than these has no candidates.
   Question asked(Packs packs) const {
     Question question = question_;
-    if (question.config && question.config->packs != packs) question.config->kernel.clear();
-    question.in_vectors = question.target != Target::cpu && (packs & (kPackA | kPackB)) != 0;
+    question.is_void = question.config && question.config->packs != packs;
+    question.has_packed = (packs & (kPackA | kPackB)) != 0;
     return question;
   }
 
-  // On a GPU all factors that no kernel reads in vectors, or none. On a host any of them that are worth it.
-  std::vector<Packs> packs_worth_a_look(Geometry const& g, Choice const& best) const {
+  std::vector<Packs> packs_worth_a_look(FoldedProduct const& product, Choice const& best) const {
+    Geometry const& g = product.asked();
     bool const is_possible = g.compute != Compute::copy && g.multiplies && !g.batch_invariant;
     if (!is_possible) return {};
-    if (question_.config)
+    if (question_.config) {
       return question_.config->packs == 0 ? std::vector<Packs>{} : std::vector{question_.config->packs};
+    }
     if (question_.kernel != "auto") return {};
     double const us =
         best.candidates.empty() ? std::numeric_limits<double>::infinity() : best.candidates.front().estimate.us;
-    if (us < kShortUs) return {};
-    std::vector<Packs> found;
-    if (question_.target == Target::cpu) {
-      Packs const result = is_in_short_pieces(g) ? kPackD : 0;
-      if (result != 0) found.push_back(result);
-      if (us < kShortOnHostUs || is_sum_of_neighbours(g)) return found;
-      Packs const factors =
-          (is_worth_packing_on_host(g, Role::a) ? kPackA : 0) | (is_worth_packing_on_host(g, Role::b) ? kPackB : 0);
-      for (Packs const packs : {kPackA, kPackB, kPackA | kPackB}) {
-        if ((packs & factors) == packs) found.push_back(packs | result);
-      }
-      return found;
-    }
-    Packs const result = is_worth_packing_result(g) ? kPackD : 0;
-    Packs const factors = (is_worth_packing(g, Role::a) ? kPackA : 0) | (is_worth_packing(g, Role::b) ? kPackB : 0);
-    if (factors != 0) found.push_back(factors | result);
-    // A packed factor's modes of K follow one another as those of the other do, and may be one then; of tfloat32 there
-    // are fast kernels for one factor that is not k-major.
-    if (folded(g).k.rank() > 1 || (g.compute == Compute::tf32 && factors == (kPackA | kPackB))) {
-      for (Packs const packs : {kPackA, kPackB, kPackA | kPackB}) {
-        if (packs != factors) found.push_back(packs | result);
-      }
-    }
-    if (result != 0) found.push_back(result);
-    if (result == 0 && has_short_rows(g)) found.push_back(factors | kPackD);
-    return found;
+    return question_.platform.worth_packing(product, us);
   }
 
   // A copy, which does not take the caller's numbers; without a kernel none of them takes it.
@@ -140,24 +106,24 @@ class Planner {
     PerRole<Place> places;
     places[Role::a] = from;
     places[Role::d] = to;
-    Question const question{question_.target, question_.device, "auto", question_.registry};
-    Step step = choose(purpose, copy, places, question, 0).steps.front();
+    Step step = choose(purpose, FoldedProduct(copy), places, question_of_step(), 0).steps.front();
     step.takes_scalars = false;
     return step;
   }
 
+  // Of a step beside the multiplication.
+  Question question_of_step() const {
+    return {question_.target, question_.platform, question_.device, "auto", question_.registry};
+  }
+
   // Adds the step that packs a factor, and puts the packed one in its place; false if that cannot be done.
   bool pack(Geometry& g, Role x, PerRole<Place>& places, std::int64_t& reserved, Packing& packing) const {
-    bool const is_on_host = question_.target == Target::cpu;
-    auto found = is_on_host ? std::optional(packed_on_host(g, x)) : packed(g, x);
+    auto found = question_.platform.pack(Folded(g), x);
     if (!found) return false;
     Place const to{Source::workspace, reserved};
     Step step = copy_step(x == Role::a ? Purpose::pack_a : Purpose::pack_b, found->copy, places[x], to);
     if (step.entry == nullptr) return false;
-    if (is_on_host) {
-      step.estimate.us *= kDoubtOnHost;
-      found->product.is_sum = false;  // whether factors are packed must not decide in which order sums are added
-    }
+    step.estimate.us *= question_.platform.copies_take;
     if (found->has_gaps) step.clear_bytes = found->bytes;
     places[x] = to;
     reserved += found->bytes;
@@ -218,7 +184,7 @@ class Planner {
 
   // A, or B, is summed over the modes of K that it has alone, however often its elements are used: infinity times a sum
   // is not the sum of infinite products. A sum that is multiplied by one is done then.
-  void sum_first(Geometry& g, Role x, Place& place) {
+  bool sum_first(Geometry& g, Role x, Place& place) {
     bool const is_a = x == Role::a;
     Modes& mn = is_a ? g.m : g.n;
     auto const is_own = [is_a](Mode const& mode) { return is_a ? mode.only_in_a : mode.only_in_b; };
@@ -226,13 +192,13 @@ class Planner {
     for (Mode const& mode : g.k) {
       if (is_own(mode)) lone *= mode.extent;
     }
-    if (lone < 2 || g.b_is_one) return;
-    if (mn.rank() + g.k.rank() + g.l.rank() > kMaxModes) return;
-    if (bytes_of_sums(g, x, mn, is_own) > question_.workspace_limit - program_.workspace_bytes) return;
+    if (lone < 2 || g.b_is_one) return false;
+    if (mn.rank() + g.k.rank() + g.l.rank() > kMaxModes) return false;
+    if (bytes_of_sums(g, x, mn, is_own) > question_.workspace_limit - program_.workspace_bytes) return false;
 
     // M: all that stays of x; K: what is summed over.
     Geometry s;
-    s.compute = exact(g.compute);
+    s.compute = exact_compute(g.compute);
     s.batch_invariant = g.batch_invariant;
     s.is_sum = true;
     s.b_is_one = true;
@@ -271,13 +237,15 @@ class Planner {
     places[Role::a] = place;
     places[Role::b] = place_of_one(s.type[Role::b]);
     places[Role::d] = result;
-    Question question{question_.target, question_.device, "auto", question_.registry};
+    Question question = question_of_step();
     question.may_split_k = false;
     auto const purpose = is_a ? Purpose::sum_a : Purpose::sum_b;
     if (auto parts = in_real_parts(s)) s = std::move(*parts);
-    program_.steps.push_back(choose(purpose, s, places, question, program_.workspace_bytes).steps.front());
+    program_.steps.push_back(
+        choose(purpose, FoldedProduct(std::move(s)), places, question, program_.workspace_bytes).steps.front());
     program_.steps.back().takes_scalars = false;
     place = result;
+    return true;
   }
 
   Question const& question_;
@@ -301,7 +269,7 @@ char const* name_of(Purpose purpose) {
     case Purpose::pack_b:
       return "pack B";
     case Purpose::unpack_d:
-      return "bring C to its place";
+      return "unpack C";
   }
   return "";
 }
@@ -320,44 +288,50 @@ bool add_alike(Decision const& x, Decision const& y, Compute compute) {
   return x.exchanged == y.exchanged && x.packs == y.packs && (!is_complex(compute) || x.entry == y.entry);
 }
 
-// On a host what decides about bits is decided as for one thread, and the kernel for as many as there are.
-Program for_threads(Geometry const& geometry, Question const& question) {
-  Program program = Planner(question).run(geometry);
+// Where threads differ in number, what decides about bits is decided as for one, and the kernel for as many as there
+// are.
+Program for_threads(FoldedProduct const& product, Question const& question) {
+  Program program = Planner(question).run(product);
   if (question.device.multiprocessors <= 1 || question.config || program.candidates.size() < 2) return program;
   DeviceInfo alone = question.device;
   alone.multiprocessors = 1;
   Program of_one =
-      Planner({question.target, alone, question.kernel, question.registry, {}, question.workspace_limit}).run(geometry);
+      Planner(
+          {question.target, question.platform, alone, question.kernel, question.registry, {}, question.workspace_limit})
+          .run(product);
   Decision const decided = of_one.candidates.front().decision;
   auto& all = program.candidates;
   auto const found = std::find_if(all.begin(), all.end(), [&](Candidate const& candidate) {
-    return add_alike(candidate.decision, decided, geometry.compute);
+    return add_alike(candidate.decision, decided, product.asked().compute);
   });
   if (found == all.begin()) return program;
   if (found == all.end()) return of_one;
-  Config const config{found->decision.entry->traits.name, decided.exchanged, {}, decided.packs};
-  Program chosen =
-      Planner({question.target, question.device, question.kernel, question.registry, config, question.workspace_limit})
-          .run(geometry);
+  Question forced = question;
+  forced.config = Config{found->decision.entry->traits.name, decided.exchanged, {}, decided.packs};
+  Program chosen = Planner(forced).run(product);
   std::rotate(all.begin(), found, found + 1);
   chosen.candidates = std::move(all);
   return chosen;
 }
 
+Program make_one(FoldedProduct const& product, Question const& question) {
+  return question.platform.has_threads ? for_threads(product, question) : Planner(question).run(product);
+}
+
 }  // namespace
 
-Program make_program(Geometry const& geometry, Question const& question) {
-  auto const make = [&](Geometry const& g) {
-    return question.target == Target::cpu ? for_threads(g, question) : Planner(question).run(g);
-  };
+Program make_program(FoldedProduct const& product, Question const& question) {
+  Geometry const& asked = product.asked();
+  Geometry adapted = asked;
+  question.platform.adapt(adapted);
   // The same by simpler arithmetic, unless a kernel of the other is named.
-  Geometry simpler = in_real_parts(geometry).value_or(geometry);
-  if (simpler.b_is_one) simpler.compute = exact(simpler.compute);  // nothing is multiplied, so nothing is rounded first
-  if (!(simpler == geometry)) {
-    Program program = make(simpler);
+  Geometry simpler = in_real_parts(adapted).value_or(adapted);
+  if (simpler.b_is_one) simpler.compute = exact_compute(simpler.compute);  // nothing is multiplied, nor rounded first
+  if (!(simpler == adapted)) {
+    Program program = make_one(FoldedProduct(std::move(simpler)), question);
     if (!program.candidates.empty()) return program;
   }
-  return make(geometry);
+  return adapted == asked ? make_one(product, question) : make_one(FoldedProduct(std::move(adapted)), question);
 }
 
 }  // namespace cute_py::dispatch

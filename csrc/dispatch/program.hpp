@@ -5,6 +5,7 @@
 
 #include "base/ones.hpp"
 #include "problem/decision.hpp"
+#include "problem/folded.hpp"
 #include "problem/geometry.hpp"
 
 // The steps that compute a product: mostly one, more where a sum is better taken in parts.
@@ -51,6 +52,6 @@ struct Program {
 // The steps of a product. An index of A alone, or of B alone, that is summed over is summed first, into the workspace,
 // if that saves work; if the product is batch_invariant, always. A factor that no kernel reads in vectors is packed
 // there first, and a result that they would scatter is written there and copied from there, if that is faster.
-Program make_program(Geometry const& geometry, Question const& question);
+Program make_program(FoldedProduct const& product, Question const& question);
 
 }  // namespace cute_py::dispatch

@@ -1,7 +1,5 @@
 #include "dispatch/tuned.hpp"
 
-#include "dispatch/fold.hpp"
-
 namespace cute_py::dispatch {
 namespace {
 
@@ -33,8 +31,8 @@ std::string group_text(char const* name, Geometry const& g, Modes const& modes) 
 
 }  // namespace
 
-std::string text_of(Geometry const& geometry) {
-  Geometry const g = folded(geometry);
+std::string text_of(Folded const& product) {
+  Geometry const& g = *product;
   std::string text = name_of(g.compute);
   for (int i = 0; i < kRoles; ++i) {
     auto const role = static_cast<Role>(i);

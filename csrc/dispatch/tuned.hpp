@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "problem/geometry.hpp"
+#include "problem/folded.hpp"
 #include "problem/request.hpp"
 
 // Decisions that somebody has measured.
@@ -16,7 +16,7 @@ namespace cute_py::dispatch {
 
 // A product in words, by which it is known again: everything that a choice may look at. Equal geometries have equal
 // texts, and others have others.
-std::string text_of(Geometry const& geometry);
+std::string text_of(Folded const& product);
 
 // By device and product. Empty until somebody puts something there.
 class Tuned {

@@ -123,33 +123,35 @@ class Cache {
 
 dispatch::Question question_of(Request const& request, Outline const& outline) {
   Location const& location = outline.location;
-  return {location.target,       *location.device, request.kernel,
-          instances::registry(), request.config,   request.workspace_limit};
+  return {location.target,        instances::platform(location.target),
+          *location.device,       request.kernel,
+          instances::registry(),  request.config,
+          request.workspace_limit};
 }
 
 Outline make_outline(Request const& request) {
   Product product = make_product(request);
   Outline outline{std::move(product), choose_location(request), std::nullopt, {}};
   if (outline.location.staged) outline.staging.emplace(outline.product.geometry);
-  Geometry const& geometry = outline.staging ? outline.staging->geometry() : outline.product.geometry;
+  FoldedProduct const folded(outline.staging ? outline.staging->geometry() : outline.product.geometry);
   dispatch::Question question = question_of(request, outline);
   if (request.kernel == "auto" && !request.config) {
     // What was measured comes before what is estimated, as long as it can be done.
-    question.config = dispatch::tuned().find(outline.location.device->name, dispatch::text_of(geometry));
+    question.config = dispatch::tuned().find(outline.location.device->name, dispatch::text_of(folded.folded(false)));
     if (question.config) {
-      outline.program = dispatch::make_program(geometry, question);
+      outline.program = dispatch::make_program(folded, question);
       outline.tuned = !outline.program.candidates.empty();
       question.config.reset();
     }
   }
   if (outline.tuned) {  // the others are listed behind it
     auto& all = outline.program.candidates;
-    for (Candidate const& other : dispatch::make_program(geometry, question).candidates) {
+    for (Candidate const& other : dispatch::make_program(folded, question).candidates) {
       if (!(other.decision == all.front().decision)) all.push_back(other);
     }
     return outline;
   }
-  outline.program = dispatch::make_program(geometry, question);
+  outline.program = dispatch::make_program(folded, question);
   return outline;
 }
 

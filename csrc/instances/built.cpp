@@ -6,6 +6,7 @@
 #include "instances/registry.hpp"
 #include "instances/unit.hpp"
 #include "instances/variants.hpp"
+#include "kernels/common/platform.hpp"
 
 namespace cute_py::instances {
 namespace {
@@ -33,6 +34,8 @@ void add_target(Target target, std::vector<Entry> const& compiled, std::vector<E
 }
 
 }  // namespace
+
+Platform const& platform(Target target) { return target == Target::cpu ? cpu::platform() : kernels::platform(); }
 
 Registry& registry() {
   static auto* const all = [] {

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "problem/entry.hpp"
+#include "problem/packing.hpp"
 
 namespace cute_py::instances {
 
@@ -12,6 +13,8 @@ std::vector<Entry> compiled_entries();
 }  // namespace cute_py::instances
 
 namespace cute_py::cpu {
+
+Platform const& platform();
 
 void add_reference(std::vector<Entry>& entries);
 void add_engine(std::vector<Entry>& entries);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "problem/entry.hpp"
+#include "problem/packing.hpp"
 
 namespace cute_py::instances {
 
@@ -68,5 +69,8 @@ class Registry {
 };
 
 Registry& registry();
+
+// What the kernels of a target have in common.
+Platform const& platform(Target target);
 
 }  // namespace cute_py::instances

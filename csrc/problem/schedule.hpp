@@ -16,9 +16,9 @@ struct Schedule {
   int raster = 0;              // rows of clusters of a band, which is gone through column by column for the L2; 0: the
                                // order of the grid
 
-  std::int64_t k_tiles = 0;        // tiles of K of each CTA of a split K; the last may have fewer
-  std::int64_t ctas = 0;           // 0 on a CPU
-  std::int64_t counter_bytes = 0;  // of the workspace: arrival counters, which may hold anything before a launch
+  std::int64_t k_tiles = 0;          // tiles of K of each CTA of a split K; the last may have fewer
+  std::int64_t ctas = 0;             // 0 on a CPU
+  std::int64_t counter_bytes = 0;    // of the workspace: arrival counters, which may hold anything before a launch
   std::int64_t workspace_bytes = 0;  // these, and behind them the sums
 
   // One without split-K, of which a family decides the rest.

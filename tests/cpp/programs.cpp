@@ -18,6 +18,7 @@
 #include "dispatch/refusals.hpp"
 #include "instances/registry.hpp"
 #include "instances/variants.hpp"
+#include "kernels/common/platform.hpp"
 
 using namespace cute_py;
 
@@ -176,8 +177,8 @@ class Fuzz {
     constexpr int kMultiprocessors[] = {1, 8, 132};
     device_.multiprocessors = kMultiprocessors[draw(0, 2)];
     device_.clock_mhz = draw(0, 3) == 0 ? 5 : 1980;  // so slow that another launch is worth it
-    dispatch::Question const question{Target::cuda, device_, "auto", registry_};
-    auto const program = dispatch::make_program(g, question);
+    dispatch::Question const question{Target::cuda, kernels::platform(), device_, "auto", registry_};
+    auto const program = dispatch::make_program(FoldedProduct(g), question);
     if (compute(program, x) && memory_ != expected) {
       ++wrong_;
       std::printf("wrong: number %d in %zu steps\n", number, program.steps.size());

@@ -5,7 +5,7 @@
 #include "problem/geometry.hpp"
 
 // What steps leave to one another.
-namespace cute_py::dispatch {
+namespace cute_py {
 
 // Of a >= 0 and b >= 1, of any size.
 inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0); }
@@ -23,8 +23,8 @@ inline void set_array(Geometry& g, Role role, DType type) {
 }
 
 // What sums are added in that are exact already.
-inline Compute exact(Compute compute) {
+inline Compute exact_compute(Compute compute) {
   return compute == Compute::tf32 || compute == Compute::fast_f32 ? Compute::f32 : compute;
 }
 
-}  // namespace cute_py::dispatch
+}  // namespace cute_py

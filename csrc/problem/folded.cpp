@@ -1,4 +1,4 @@
-#include "dispatch/fold.hpp"
+#include "problem/folded.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -7,7 +7,7 @@
 
 #include "problem/entry.hpp"
 
-namespace cute_py::dispatch {
+namespace cute_py {
 namespace {
 
 // Runs of this many elements fill the sectors that memory moves.
@@ -122,8 +122,8 @@ Geometry transposed(Geometry const& geometry) {
   return t;
 }
 
-Geometry folded(Geometry const& geometry) {
-  Geometry g = geometry;
+Folded::Folded(Geometry const& geometry) : geometry_(geometry) {
+  Geometry& g = geometry_;
   for (Mode& mode : g.k) mode.only_in_a = mode.only_in_b = false;  // said of modes that are about to change
   if (!g.multiplies) {
     g.k = Modes({Mode{0, {}, false, false}});
@@ -152,13 +152,23 @@ Geometry folded(Geometry const& geometry) {
   }
   order(g.n, Role::d, !d_fast_in_m, Role::b, b_fast_in_n);
   sort(g.l, Role::d);
-  if (g.batch_invariant) return g;
+  if (g.batch_invariant) return;
   if (narrow) {
     sort(g.k, Role::a);
   } else if (g.multiplies) {
     order(g.k, Role::a, !a_fast_in_m, Role::b, !b_fast_in_n);
   }
-  return g;
 }
 
-}  // namespace cute_py::dispatch
+FoldedProduct::FoldedProduct(Geometry geometry)
+    : asked_(std::move(geometry)),
+      straight_(asked_),
+      is_along_n_(asked_.compute != Compute::copy && fastest_group(Role::d, asked_.m, asked_.n) == 1) {
+  if (asked_.compute == Compute::copy || (asked_.batch_invariant && is_complex(asked_.compute))) {
+    is_along_n_ = false;
+  } else {
+    exchanged_.emplace(transposed(asked_));
+  }
+}
+
+}  // namespace cute_py
