@@ -681,7 +681,7 @@ REPORTS = [
     R("no problem", OperandError, lambda: cp.bench(), "such as 512 or '512x1024x256'"),
     R("problem", OperandError, lambda: cp.bench("x"), "such as 512 or '512x1024x256', not 'x'"),
     R("device", OperandError, lambda: cp.bench(64, device="tpu"), "'cpu' or 'cuda'"),
-    R("types", OperandError, lambda: cp.bench(64, dtypes="foo"), "among float32, .* not 'foo'"),
+    R("types", OperandError, lambda: cp.bench(64, dtypes="foo"), "among float16, .* not 'foo'"),
     R("kernels", OperandError, lambda: cp.bench(64, kernels="foo"), "there are: "),
     R("dtype of a ladder", OperandError, lambda: cp.ladder(dtype="x"), "one of float16, "),
     R("layout of a ladder", OperandError, lambda: cp.ladder(layout="xx"), "one of nt, tn, nn, tt"),

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from cute_py import _core
+from cute_py._dtypes import NOT_IN_NUMPY
 from cute_py.atoms import CopyAtom, CopyTraits, MMAAtom
 from cute_py.atoms.tiled import TiledCopy, TiledMMA
 from cute_py.errors import LayoutError, OperandError
@@ -379,7 +380,7 @@ def _common_type(operation: str, out: Tensor, *values: Any) -> np.dtype[Any]:
 
 
 def _is_number(dtype: np.dtype[Any]) -> bool:
-    return dtype.kind in "biufc" or dtype.name in ("bfloat16", "float8_e4m3fn", "float8_e5m2")
+    return dtype.kind in "biufc" or dtype.name in NOT_IN_NUMPY
 
 
 def _widest(types: list[np.dtype[Any]]) -> np.dtype[Any]:

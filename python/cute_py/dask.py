@@ -29,9 +29,10 @@ except ModuleNotFoundError as error:
     raise ModuleNotFoundError("cute_py.dask needs Dask\n  next: pip install 'cute-py[dask]'", name="dask") from None
 import numpy as np
 
+from cute_py._dtypes import numpy_type
 from cute_py.errors import CuteError, OperandError, UnsupportedProblemError
 from cute_py.products import subscripts as _subscripts
-from cute_py.products.arrays import NUMBERS, number_like, numpy_type, with_numbers
+from cute_py.products.arrays import NUMBERS, number_like, with_numbers
 from cute_py.products.contraction import contract as _contract
 from cute_py.products.contraction import matmul as _matmul
 from cute_py.products.contraction import tensordot as _tensordot

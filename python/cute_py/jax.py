@@ -33,6 +33,7 @@ from jax.interpreters import ad, batching, mlir, xla
 from jax.sharding import AbstractMesh, NamedSharding, PartitionSpec
 
 from cute_py import _core
+from cute_py._dtypes import COMPLEX, DTYPES, FLOAT8, HALVES
 from cute_py.errors import CuteError, OperandError, UnsupportedProblemError
 from cute_py.products.arrays import describe
 from cute_py.products.contraction import subscripts_of_matmul, subscripts_of_tensordot
@@ -194,11 +195,11 @@ def tensordot(
 
 # ---- Arguments
 
-_FLOAT8 = ("float8_e4m3fn", "float8_e5m2")
+# By how many digits a type has, those of complex numbers as their parts.
 _WIDTHS = {
     "int8": 0,
-    **dict.fromkeys(_FLOAT8, 1),
-    **dict.fromkeys(("float16", "bfloat16"), 2),
+    **dict.fromkeys(FLOAT8, 1),
+    **dict.fromkeys(HALVES, 2),
     **dict.fromkeys(("float32", "complex64"), 3),
     **dict.fromkeys(("float64", "complex128"), 4),
 }
@@ -208,13 +209,13 @@ _ALGORITHMS: dict[str, tuple[tuple[str, ...], str | None]] = {
     "DEFAULT": (tuple(_WIDTHS), None),
     "F16_F16_F32": (("float16",), "float32"),
     "BF16_BF16_F32": (("bfloat16",), "float32"),
-    "F32_F32_F32": (("float16", "bfloat16", "float32"), "float32"),
-    "TF32_TF32_F32": (("float16", "bfloat16", "float32"), "tfloat32"),
+    "F32_F32_F32": ((*HALVES, "float32"), "float32"),
+    "TF32_TF32_F32": ((*HALVES, "float32"), "tfloat32"),
     "F64_F64_F64": (("float32", "float64"), "float64"),
-    "ANY_F8_ANY_F8_F32": (_FLOAT8, "float32"),
-    "ANY_F8_ANY_F8_F32_FAST_ACCUM": (_FLOAT8, "fast_float32"),
-    "ANY_F8_ANY_F8_ANY": (_FLOAT8, "float32"),
-    "ANY_F8_ANY_F8_ANY_FAST_ACCUM": (_FLOAT8, "fast_float32"),
+    "ANY_F8_ANY_F8_F32": (FLOAT8, "float32"),
+    "ANY_F8_ANY_F8_F32_FAST_ACCUM": (FLOAT8, "fast_float32"),
+    "ANY_F8_ANY_F8_ANY": (FLOAT8, "float32"),
+    "ANY_F8_ANY_F8_ANY_FAST_ACCUM": (FLOAT8, "fast_float32"),
 }
 
 
@@ -261,7 +262,7 @@ def _asked(
         )
     _require_64_bits(function, preferred)
     written = preferred
-    if dtype in _FLOAT8:
+    if dtype in FLOAT8:
         written = "float32" if preferred == "float64" else preferred
     elif dtype == "int8":
         # Of what the core does not write, the sums of int32 are converted.
@@ -296,13 +297,8 @@ def _algorithm(function: str, precision: Any) -> str | None:
 
 def _name_of(algorithm: Any) -> str:
     """Return the preset's name of an algorithm written out, or a name like it."""
-    short = {
-        "float16": "F16",
-        "bfloat16": "BF16",
-        "float32": "F32",
-        "float64": "F64",
-        **dict.fromkeys(_FLOAT8, "ANY_F8"),
-    }
+    short = {name: row.letters.upper() for name, row in DTYPES.items() if not (row.is_integer or row.is_complex)}
+    short |= dict.fromkeys(FLOAT8, "ANY_F8")
     names = [jnp.dtype(x).name for x in algorithm[:3]]
     name = "_".join(short.get(x, x) for x in names)
     if any(count != 1 for count in algorithm[3:6]):
@@ -346,8 +342,8 @@ def _of_one_type(operands: Sequence[Any], preferred: Any = None) -> tuple[list[A
     arrays = [jnp.asarray(x) for x in operands]
     types = {x.dtype.name for x in arrays if not x.weak_type}
     is_strict = jax.config.jax_numpy_dtype_promotion == "strict"
-    if len(arrays) == 2 and types == set(_FLOAT8) and not is_strict:
-        return arrays, _FLOAT8[0]
+    if len(arrays) == 2 and types == set(FLOAT8) and not is_strict:
+        return arrays, FLOAT8[0]
     if preferred is not None and len(types) > 1 and types <= _WIDTHS.keys():
         dtype = reduce(_wider, sorted(types))
     else:
@@ -357,7 +353,7 @@ def _of_one_type(operands: Sequence[Any], preferred: Any = None) -> tuple[list[A
 
 def _beside(dtype: str, wide: str) -> str:
     """Return the type in which an operand is multiplied in a wider one."""
-    return wide if dtype.startswith("complex") else {"complex64": "float32", "complex128": "float64"}.get(wide, wide)
+    return wide if dtype in COMPLEX else {"complex64": "float32", "complex128": "float64"}.get(wide, wide)
 
 
 def _wider(x: str, y: str) -> str:
@@ -416,7 +412,7 @@ def _pair(
     """Return the product of two arrays that have each index once, or of one with a one."""
     y = _one_beside(a) if b is None else b
     types = a.dtype.name, y.dtype.name
-    if types[0] != types[1] and not set(types) <= set(_FLOAT8):
+    if types[0] != types[1] and not set(types) <= set(FLOAT8):
         wide = _wider(*types)
         types = _beside(types[0], wide), _beside(types[1], wide)
     try:
@@ -538,7 +534,7 @@ def _transposed(
 
 def _is_written(dtype: str, compute: str | None, out_dtype: str) -> bool:
     """Is a product of this type written as another one, on every device?"""
-    if out_dtype in _FLOAT8:
+    if out_dtype in FLOAT8:
         return False
     try:
         return _result_type("einsum", dtype, dtype, compute, out_dtype, False) == out_dtype

@@ -21,10 +21,11 @@ import numpy as np
 import numpy.typing as npt
 
 from cute_py import _core
+from cute_py._dtypes import DTYPES, FLOAT8, NOT_IN_NUMPY, stored_as
+from cute_py._dtypes import numpy_type as _numpy_type
 from cute_py.catalogue.kernels import Kernel, kernels, raise_unknown_kernel
 from cute_py.errors import OperandError
 from cute_py.machine.devices import cuda_available
-from cute_py.products import arrays
 from cute_py.products.gemm import gemm
 from cute_py.products.permutation import permute
 from cute_py.units.emulator import compile_all
@@ -46,17 +47,6 @@ __all__ = [
 Array = npt.NDArray[Any]
 
 _INSTRUCTION_SETS = ("baseline", "avx2", "avx512", "avx512_vnni")
-
-# Of each type: its unit roundoff, its largest number, the distance between its smallest ones.
-_ROUNDING = {
-    "float16": (2.0**-11, 65504.0, 2.0**-24),
-    "bfloat16": (2.0**-8, 2.0**127 * (2 - 2.0**-7), 2.0**-133),
-    "float8_e4m3fn": (2.0**-4, 448.0, 2.0**-9),
-    "float8_e5m2": (2.0**-3, 57344.0, 2.0**-16),
-    "float32": (2.0**-24, 2.0**127 * (2 - 2.0**-23), 2.0**-149),
-    "float64": (2.0**-53, float(np.finfo(np.float64).max), 5e-324),
-}
-_REAL = {"complex64": "float32", "complex128": "float64", "tfloat32": "float32", "fast_float32": "float32"}
 
 
 def gemm_reference(
@@ -164,8 +154,8 @@ def einsum_error_ratio(
         extents.update({letter: max(n, extents.get(letter, 0)) for letter, n in zip(letters, x.shape, strict=True)})
     summed = math.prod(n for letter, n in extents.items() if letter not in output)
     n = (summed + 2 * len(wide)) * (2 if compute.startswith("complex") else 1) * (2 if _is_double(compute) else 1)
-    u, _, smallest = _ROUNDING["float64" if compute == "int32" else _REAL.get(compute, compute)]
-    u_out, _, smallest_out = _ROUNDING[_REAL.get(written, written)]
+    u, _, smallest = _rounding("float64" if compute == "int32" else compute)
+    u_out, _, smallest_out = _rounding(written)
     step = 2.0**-10 * len(wide) if compute == "tfloat32" else 0.0
     with np.errstate(all="ignore"):
         gamma = n * u / (1 - n * u) if n * u < 1 else np.inf
@@ -274,8 +264,8 @@ def _ratio(
     second = subscripts.partition(",")[2].partition("->")
     extents.update({x: max(n, extents.get(x, 0)) for x, n in zip(second[0], np.shape(B), strict=True)})
     k = math.prod(n for x, n in extents.items() if x not in second[2])
-    u, largest, smallest = _ROUNDING["float64" if compute == "int32" else _REAL.get(compute, compute)]
-    u_out, largest_out, smallest_out = _ROUNDING[_REAL.get(written, written)]
+    u, largest, smallest = _rounding("float64" if compute == "int32" else compute)
+    u_out, largest_out, smallest_out = _rounding(written)
     n = (2 * k + 4) if compute.startswith("complex") else k + 2
     if compute in ("float64", "complex128"):
         n *= 2  # the reference rounds, too
@@ -284,7 +274,7 @@ def _ratio(
         gamma = n * u / (1 - n * u)
         if compute == "tfloat32":
             gamma += 2.0**-10 + 2.0**-22  # each factor is rounded to 11 bits
-        if np.asarray(A).dtype.name.startswith("float8"):
+        if np.asarray(A).dtype.name in FLOAT8:
             # A tensor core keeps 13 bits behind the largest of 32 products and their sum so far, each of which may lose as
             # much; after 128 of them, unless it shall be fast, that is added in float32.
             steps = -(-k // 32)
@@ -303,9 +293,15 @@ def _ratio(
     return float(np.where(finite & too_large, 0.0, np.where(np.isnan(ratio), np.inf, ratio)).max())
 
 
+def _rounding(name: str) -> tuple[float, float, float]:
+    """Return the unit roundoff, the largest number and the distance of the smallest ones of a type, or of sums in a compute type."""
+    row = DTYPES[stored_as(name)]
+    return row.roundoff, row.largest, row.smallest
+
+
 def numpy_type(name: str) -> Any:
     """Return the NumPy type of a name such as ``"float32"``; ``"bfloat16"`` and ``"float8_e4m3fn"`` are those of ml_dtypes."""
-    return arrays.numpy_type(name)
+    return _numpy_type(name)
 
 
 def strided_array(
@@ -434,10 +430,7 @@ def _problems(
     for variant in kernels().values():
         if names is not None and variant.name not in names and variant.kernel not in names:
             continue
-        if (
-            variant.factors[-1] in ("bfloat16", "float8_e4m3fn", "float8_e5m2")
-            and importlib.util.find_spec("ml_dtypes") is None
-        ):
+        if variant.factors[-1] in NOT_IN_NUMPY and importlib.util.find_spec("ml_dtypes") is None:
             continue
         for target in variant.targets:
             if (targets is not None and target not in targets) or not runs_here(variant, target):

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 from cute_py import _core
+from cute_py._dtypes import FACTORS
 from cute_py.atoms import value_type
 from cute_py.catalogue.peers import (
     ROWS_COMPARED,
@@ -30,10 +31,7 @@ from cute_py.products.timing import microseconds
 
 __all__ = ["Bench", "Timing", "bench"]
 
-_TYPES = (
-    "float32", "float64", "complex64", "complex128", "float16", "bfloat16", "tfloat32", "int8", "float8_e4m3fn",
-    "float8_e5m2",
-)  # fmt: skip
+_TYPES = (*FACTORS, "tfloat32")
 _LAYOUTS = ("nt", "tn", "nn", "tt")
 _MOST = 1 << 20
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from cute_py import _core
 from cute_py._core import ComposedLayout, Layout
+from cute_py._dtypes import Compute
 from cute_py._files import write_whole
 from cute_py.atoms.tiled import TiledCopy, TiledMMA
 from cute_py.catalogue.config import KernelConfig, Loads, Owner
@@ -19,7 +20,6 @@ from cute_py.catalogue.trace import Trace, trace
 from cute_py.drawing.picture import Drawable, Picture
 from cute_py.drawing.subjects import picture_of_tv
 from cute_py.errors import OperandError, UnsupportedProblemError
-from cute_py.products.options import Compute
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from cute_py import _core
+from cute_py._dtypes import DTYPES, FLOAT8, HALVES, numpy_type, stored_as
 from cute_py.catalogue.peers import (
     ROWS_COMPARED,
     compute_of,
@@ -20,11 +21,9 @@ from cute_py.catalogue.peers import (
     library_of_gpu,
     require_right,
     result_of,
-    stored_as,
 )
 from cute_py.errors import OperandError, UnsupportedProblemError
 from cute_py.machine.devices import Device, cuda_available, devices
-from cute_py.products.arrays import numpy_type
 from cute_py.products.gemm import gemm
 from cute_py.products.timing import microseconds
 
@@ -56,22 +55,13 @@ _STEPS = (
         "a warp copies, others compute tile after tile; clusters share boxes; results leave meanwhile",
     ),
 )
-_TYPES = ("float16", "bfloat16", "tfloat32", "int8", "float8_e4m3fn", "float8_e5m2")
+_TYPES = (*HALVES, "tfloat32", "int8", *FLOAT8)
 
-# Operations of a multiprocessor in a cycle, by compute capability: of its ordinary cores, and of its tensor cores.
+# Operations of a multiprocessor in a cycle, by compute capability: of its ordinary cores, and of its tensor cores with
+# elements of one byte, which are half as many with each doubling of the bytes. Those of 8.0 take no float8.
 _ORDINARY = {(8, 0): 128}
 _ORDINARY_OF_OTHERS = 256
-_TENSOR = {
-    (8, 0): {"float16": 2048, "bfloat16": 2048, "tfloat32": 1024, "int8": 4096},
-    (9, 0): {
-        "float16": 4096,
-        "bfloat16": 4096,
-        "tfloat32": 2048,
-        "int8": 8192,
-        "float8_e4m3fn": 8192,
-        "float8_e5m2": 8192,
-    },
-}
+_TENSOR = {(8, 0): 4096, (9, 0): 8192}
 
 _STEPS_OF_REFERENCE = 1 << 24  # multiply-adds, some tenths of a second
 
@@ -219,7 +209,7 @@ def ladder(
     if dtype not in _TYPES:
         raise OperandError(f"ladder: dtype is one of {', '.join(_TYPES)}, got {dtype!r}")
     if layout is None:
-        layout = "nt" if dtype in ("float16", "bfloat16") else "tn"
+        layout = "nt" if dtype in HALVES else "tn"
     if layout not in ("nt", "tn", "nn", "tt"):
         raise OperandError(f"ladder: layout is one of nt, tn, nn, tt, got {layout!r}")
     if device is not None and (not isinstance(device, Device) or device.ordinal is not None):
@@ -246,11 +236,18 @@ def _dtype_of(step: _Step, dtype: str) -> str:
     return dtype if step.of_tensor_cores else "float32"
 
 
+def _tensor_rate(compute_capability: tuple[int, int], dtype: str) -> int | None:
+    of_bytes = _TENSOR.get(compute_capability)
+    if of_bytes is None or (dtype in FLOAT8 and compute_capability < (8, 9)):
+        return None
+    return of_bytes // DTYPES[stored_as(dtype)].bytes
+
+
 def _least_us(extents: tuple[int, ...], dtype: str, of_tensor_cores: bool, device: Device) -> float | None:
     """Return the time that the device's arithmetic or its memory takes at least, whichever is longer."""
     m, n, k = extents
     if of_tensor_cores:
-        rate = _TENSOR.get(device.compute_capability, {}).get(dtype)
+        rate = _tensor_rate(device.compute_capability, dtype)
     else:
         rate = _ORDINARY.get(device.compute_capability, _ORDINARY_OF_OTHERS)
     if rate is None:

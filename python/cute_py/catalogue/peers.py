@@ -10,8 +10,8 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
+from cute_py._dtypes import COMPLEX, DTYPES, FLOAT8, numpy_type, stored_as
 from cute_py.errors import CuteError, OperandError
-from cute_py.products.arrays import numpy_type
 
 __all__ = [
     "ROWS_COMPARED",
@@ -22,14 +22,11 @@ __all__ = [
     "library_of_gpu",
     "require_right",
     "result_of",
-    "stored_as",
 ]
 
 Array: TypeAlias = np.ndarray[Any, Any]
 
 ROWS_COMPARED = 64
-_UNIT = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "tfloat32": 2.0**-9, "int8": 0.0}
-_EXACT = {"float64": 2.0**-49, "complex128": 2.0**-48, "complex64": 2.0**-19}
 
 
 def compute_of(dtype: str) -> Literal["tfloat32"] | None:
@@ -37,14 +34,10 @@ def compute_of(dtype: str) -> Literal["tfloat32"] | None:
     return "tfloat32" if dtype == "tfloat32" else None
 
 
-def stored_as(dtype: str) -> str:
-    """Return the type of the arrays A and B."""
-    return "float32" if dtype == "tfloat32" else dtype
-
-
 def result_of(dtype: str) -> str:
     """Return the type of C."""
-    return {"int8": "int32", "float8_e4m3fn": "bfloat16", "float8_e5m2": "bfloat16"}.get(dtype, stored_as(dtype))
+    stored = stored_as(dtype)
+    return DTYPES[stored].result or stored
 
 
 class Library(Protocol):
@@ -77,7 +70,7 @@ class _Torch:
         shape = (columns, rows) if fast_first else (rows, columns)
         if dtype == "int8":
             drawn = torch.randint(-20, 21, shape, device="cuda", dtype=torch.int8)
-        elif dtype in ("float64", "complex64", "complex128"):
+        elif dtype in ("float64", *COMPLEX):
             drawn = torch.randn(shape, device="cuda", dtype=getattr(torch, dtype))
         else:
             drawn = torch.randn(shape, device="cuda").to(getattr(torch, stored_as(dtype)))
@@ -91,7 +84,7 @@ class _Torch:
         call: Callable[[], Any]
         if dtype == "int8":
             call = partial(torch._int_mm, B, A.t(), out=C.t())
-        elif dtype.startswith("float8"):
+        elif dtype in FLOAT8:
             one = torch.ones((), device="cuda")
             call = partial(torch._scaled_mm, B, A.t(), one, one, out_dtype=C.dtype, out=C.t())
         else:
@@ -140,7 +133,7 @@ class _CuPy:
         return self.cupy.empty((n, m), numpy_type(result_of(dtype))).T
 
     def peer(self, A: Any, B: Any, C: Any, dtype: str) -> Callable[[], Any] | None:
-        if dtype not in ("float32", "float16", "float64", "complex64", "complex128"):
+        if dtype not in ("float32", "float16", "float64", *COMPLEX):
             return None
         return lambda: self.cupy.matmul(B, A.T, out=C.T)
 
@@ -163,7 +156,7 @@ class _Numpy:
             drawn: Array = self._generator.integers(-20, 21, shape, np.int8)
         else:
             drawn = self._generator.standard_normal(shape)
-            if dtype.startswith("complex"):
+            if dtype in COMPLEX:
                 drawn = drawn + 1j * self._generator.standard_normal(shape)
             drawn = drawn.astype(numpy_type(stored_as(dtype)))
         return drawn.T if fast_first else drawn
@@ -172,7 +165,7 @@ class _Numpy:
         return np.empty((n, m), numpy_type(result_of(dtype))).T
 
     def peer(self, A: Any, B: Any, C: Any, dtype: str) -> Callable[[], Any] | None:
-        if dtype not in ("float32", "float64", "complex64", "complex128"):
+        if dtype not in ("float32", "float64", *COMPLEX):
             return None
         return lambda: np.matmul(B, A.T, out=C.T)
 
@@ -211,10 +204,19 @@ def corner(library: Library, A: Any, B: Any) -> tuple[Array, Array]:
 
 def require_right(caller: str, kernel: str, found: Array, expected: Array, sizes: Array, dtype: str, k: int) -> None:
     """Raise CuteError if the first rows of a result are not those of the product."""
-    unit = _UNIT.get("bfloat16" if result_of(dtype) == "bfloat16" else dtype)
-    if unit is None:
-        unit = _EXACT.get(dtype, 2.0**-20) * math.sqrt(k)
-    if not (np.abs(found - expected) <= unit * sizes).all():
+    if not (np.abs(found - expected) <= _tolerance(dtype, k) * sizes).all():
         raise CuteError(
             f"{caller}: {kernel} does not compute the product of {dtype} as float64 does; please report this"
         )
+
+
+def _tolerance(dtype: str, k: int) -> float:
+    """Return how far a result may be off, relative to the sum of the sizes of what is added."""
+    row = DTYPES[result_of(dtype)]
+    if row.is_integer:
+        return 0.0
+    if dtype == "tfloat32":
+        return 2.0**-9
+    if row.bytes == 2:
+        return 2 * row.roundoff
+    return (32 if row.is_complex else 16) * row.roundoff * math.sqrt(k)

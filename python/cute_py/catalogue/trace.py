@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cute_py import _core
+from cute_py._dtypes import NOT_IN_NUMPY, bits_of_numbers
 from cute_py.catalogue.config import KernelConfig
 from cute_py.catalogue.playback import SPACES, Place, Playback
 from cute_py.errors import OperandError
@@ -23,8 +24,6 @@ _OWN_FACTOR = {"int32": "int8", "tfloat32": "float32"} | {
     name: name for name in ("float32", "float64", "complex64", "complex128")
 }
 _OWN_RESULT = {name: name for name in ("float64", "complex64", "complex128", "int32")}
-# The bits of 0, 1, 2, 3 and 4 in types of 8 bits, whose first is the sign.
-_BITS = {"float8_e4m3fn": (0, 0x38, 0x40, 0x44, 0x48), "float8_e5m2": (0, 0x3C, 0x40, 0x42, 0x44)}
 _LIMIT = 50_000_000  # accesses; 2 GB of them
 _MOST_MULTIPLIED = 1 << 28  # multiply-adds; the emulator does some 20 million in a second
 
@@ -166,12 +165,8 @@ def _modes_of_m(kernel: Any, m: int) -> tuple[int, ...]:
 def _integers(rng: np.random.Generator, shape: tuple[int, int], dtype: str, order: Any) -> npt.NDArray[Any]:
     """Small whole numbers; of types that NumPy lacks, their bits."""
     values = rng.integers(-4, 5, shape)
-    if dtype in _BITS:
-        bits = np.array(_BITS[dtype], np.uint8)[np.abs(values)]
-        return np.where(values < 0, bits | 0x80, bits).astype(np.uint8, order=order)
-    if dtype == "bfloat16":
-        return (values.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16, order=order)
-    return values.astype(dtype, order=order)
+    values = bits_of_numbers(values, dtype) if dtype in NOT_IN_NUMPY else values.astype(dtype)
+    return np.asarray(values, order=order)
 
 
 def _operand(array: npt.NDArray[Any], modes: tuple[int, ...]) -> tuple[int, tuple[tuple[int, ...], ...]]:

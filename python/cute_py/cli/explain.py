@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from cute_py._dtypes import numpy_type
 from cute_py._strided import as_strided
 from cute_py.cli.command_error import CommandError
 from cute_py.machine.devices import PRESETS, Device
-from cute_py.products.arrays import numpy_type
 from cute_py.products.contraction import contract
 from cute_py.products.einsum import EinsumExplanation, einsum
 from cute_py.products.explanation import Explanation

@@ -10,29 +10,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cute_py._dtypes import FACTORS, NOT_IN_NUMPY
 from cute_py._files import write_whole
 from cute_py.cli.command_error import CommandError
 from cute_py.testing import numpy_type
 
 __all__ = ["CAST", "check_output", "load", "result_type", "save"]
 
-_NATIVE = (
-    "float16",
-    "float32",
-    "float64",
-    "complex64",
-    "complex128",
-    "int8",
-)  # that a .npy file can hold and a product takes
-_NARROW = ("bfloat16", "float8_e4m3fn", "float8_e5m2")  # whose results are float32, as no .npy file has these
-CAST = (*_NATIVE, *_NARROW)
+_NATIVE = tuple(name for name in FACTORS if name not in NOT_IN_NUMPY)  # that a .npy file can hold
+CAST = (*_NATIVE, *NOT_IN_NUMPY)
 
 
 def result_type(dtype: Any) -> Any:
     """Return the type of a product of factors of a type."""
     if dtype == np.int8:
         return np.dtype(np.int32)
-    return np.dtype(np.float32) if dtype.name in _NARROW else dtype
+    return np.dtype(np.float32) if dtype.name in NOT_IN_NUMPY else dtype  # as no .npy file has these
 
 
 def load(path: Path, cast: str | None, ndim: int | None = None) -> npt.NDArray[Any]:

@@ -10,13 +10,13 @@ import numpy as np
 
 from cute_py import _core
 from cute_py._core import ComposedLayout, Layout
+from cute_py._dtypes import NOT_IN_NUMPY
 from cute_py.errors import LayoutError, OperandError
 from cute_py.layout.tensor import Tensor
 
 __all__ = ["print_layout", "print_tensor"]
 
 _MOST = 1 << 16  # elements of a table
-_FLOATS = ("bfloat16", "float8_e4m3fn", "float8_e5m2")  # whose kind is V
 _TALLEST = 4  # modes of a tensor that is printed
 
 
@@ -121,7 +121,7 @@ def _format(tensor: Tensor) -> Callable[[Any], str]:
         form = "5d"
     elif tensor.dtype in (np.float32, np.float64):
         form = "10.2e" if bits == 32 else "11.3e"
-    elif kind in "cmMUSV" and tensor.dtype.name not in _FLOATS:
+    elif kind in "cmMUSV" and tensor.dtype.name not in NOT_IN_NUMPY:  # whose kind is V
         return lambda value: f"  {value}" if value is not None else "  ."
     else:  # float16, and the types of ml_dtypes
         form = "8.2f"

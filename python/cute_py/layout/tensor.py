@@ -19,6 +19,7 @@ import numpy as np
 
 from cute_py import _core
 from cute_py._core import ComposedLayout, Layout, ScaledBasis, Swizzle
+from cute_py._dtypes import DTYPES, NOT_IN_NUMPY, numpy_type
 from cute_py._strided import as_strided
 from cute_py.drawing.picture import Drawable, Picture
 from cute_py.drawing.subjects import picture_of_layout
@@ -548,10 +549,8 @@ def _owned_type(value: Any) -> np.dtype[Any] | None:
 def _element_type(operation: str, value: Any) -> np.dtype[Any]:
     if isinstance(value, str):
         value = _CUTE_TYPES.get(value, value)
-        if value in _ML_TYPES:
-            import ml_dtypes  # the types that NumPy does not have
-
-            value = getattr(ml_dtypes, value)
+        if value in NOT_IN_NUMPY:
+            value = numpy_type(value)
     try:
         dtype: np.dtype[Any] = np.dtype(value)
     except (TypeError, SyntaxError, ValueError):
@@ -563,12 +562,10 @@ def _element_type(operation: str, value: Any) -> np.dtype[Any]:
     return dtype
 
 
-_CUTE_TYPES = {
-    "float": "float32", "double": "float64", "half_t": "float16", "bfloat16_t": "bfloat16", "tfloat32_t": "float32", "int": "int32",
-    "int8_t": "int8", "uint8_t": "uint8", "int16_t": "int16", "uint16_t": "uint16", "int32_t": "int32", "uint32_t": "uint32",
-    "int64_t": "int64", "uint64_t": "uint64", "float_e4m3_t": "float8_e4m3fn", "float_e5m2_t": "float8_e5m2",
+_CUTE_TYPES = {row.cute: name for name, row in DTYPES.items() if not row.is_complex} | {
+    "tfloat32_t": "float32", "int": "int32", "uint8_t": "uint8", "int16_t": "int16", "uint16_t": "uint16",
+    "uint32_t": "uint32", "int64_t": "int64", "uint64_t": "uint64",
 }  # fmt: skip
-_ML_TYPES = ("bfloat16", "float8_e4m3fn", "float8_e5m2")
 
 
 def _owning(dtype: np.dtype[Any], layout: Layout | ComposedLayout) -> Tensor:

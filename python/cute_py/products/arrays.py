@@ -9,12 +9,12 @@ import math
 import reprlib
 import sys
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from cute_py import _core
+from cute_py._dtypes import COMPLEX, FLOAT8, HALVES, NOT_IN_NUMPY, numpy_type
 from cute_py.errors import OperandError
 
 NUMBERS = (np.generic, bool, int, float, complex)
@@ -54,23 +54,6 @@ def empty_result(like: Any, shape: tuple[int, ...], order: tuple[int, ...] | Non
     return result if back is None else result.transpose(back)
 
 
-# Types that NumPy has from ml_dtypes alone, and which it cannot export; integers of the same size.
-_OF_ML_DTYPES = {"bfloat16": np.uint16, "float8_e4m3fn": np.uint8, "float8_e5m2": np.uint8}
-
-
-@lru_cache(maxsize=64)
-def numpy_type(name: str) -> Any:
-    if name not in _OF_ML_DTYPES:
-        return np.dtype(name)
-    try:
-        import ml_dtypes
-    except ImportError:
-        raise OperandError(
-            f"NumPy has no {name} of its own\n  next: install ml_dtypes, which has; or pass out_dtype='float32'"
-        ) from None
-    return np.dtype(getattr(ml_dtypes, name))
-
-
 def _aligned(shape: tuple[int, ...], dtype: Any) -> Any:
     """Return an empty array at a multiple of 64 bytes; JAX copies one that is elsewhere."""
     size = math.prod(shape) * dtype.itemsize
@@ -84,8 +67,8 @@ def as_result(like: Any, result: Any) -> Any:
     if type(like) is np.ndarray:
         return result
     if (jax := _library_of(like, "jax", "Array")) is not None:
-        if isinstance(result, np.ndarray) and (bits := _OF_ML_DTYPES.get(result.dtype.name)) is not None:
-            return jax.dlpack.from_dlpack(result.view(bits)).view(result.dtype.name)
+        if isinstance(result, np.ndarray) and result.dtype.name in NOT_IN_NUMPY:  # which NumPy cannot export
+            return jax.dlpack.from_dlpack(result.view(f"u{result.itemsize}")).view(result.dtype.name)
         return jax.dlpack.from_dlpack(result)
     return result
 
@@ -224,11 +207,12 @@ def _type_beside(number: complex, others: set[str]) -> str:
     wide = bool(others & {"float64", "complex128"})
     if isinstance(number, complex):
         return "complex128" if wide else "complex64"
-    if others & {"complex64", "complex128"}:  # multiplies both parts as they are
+    if others & set(COMPLEX):  # multiplies both parts as they are
         return "float64" if wide else "float32"
-    if len(others) == 1 and others < {"float16", "bfloat16", "float32", "float8_e4m3fn", "float8_e5m2"}:
+    singles = {*HALVES, "float32"}
+    if len(others) == 1 and others < {*singles, *FLOAT8}:
         return next(iter(others))
-    return "float64" if wide or not others & {"float16", "bfloat16", "float32"} else "float32"
+    return "float64" if wide or not others & singles else "float32"
 
 
 def number_like(like: Any, number: Any, dtype: np.dtype[Any]) -> Any:

@@ -20,9 +20,10 @@ import numpy as np
 from numpy import einsum as _diagonals_by_numpy  # as it is now: a program may put this module's in its place
 
 from cute_py import _core
+from cute_py._dtypes import COMPLEX, FACTORS, FLOAT8, HALVES, numpy_type
 from cute_py.errors import CuteError, OperandError, UnsupportedProblemError
 from cute_py.products import subscripts as _subscripts
-from cute_py.products.arrays import as_number, empty_result, number_like, numpy_type, shape_of, type_text, with_numbers
+from cute_py.products.arrays import as_number, empty_result, number_like, shape_of, type_text, with_numbers
 from cute_py.products.explanation import Explanation
 from cute_py.products.options import Array, EinsumOptions, Number
 from cute_py.products.product import written_out
@@ -35,9 +36,7 @@ __all__ = ["Einsum", "EinsumExplanation", "EinsumPlan", "PairStep", "einsum", "i
 
 Path = tuple[tuple[int, ...], ...]
 
-_HALVES = frozenset(["float16", "bfloat16"])
-_FACTORS = ("float16", "bfloat16", "float32", "float64", "complex64", "complex128", "int8")
-_FLOAT8 = frozenset(["float8_e4m3fn", "float8_e5m2"])
+_FACTORS = tuple(name for name in FACTORS if name not in FLOAT8)
 _WAYS = ("auto", "auto-hq", "optimal", "dp", "branch-all", "branch-2", "branch-1", "greedy", "random-greedy")
 
 
@@ -623,21 +622,21 @@ class _Widths:
         self._types = list(types)
         self._is_wide = compute is None and not set(types).isdisjoint(("float64", "complex128"))
         self._keeps_halves = compute in (None, "float32", "tfloat32")
-        self._half = types[0] if types[0] in _HALVES and len(set(types)) == 1 else None
+        self._half = types[0] if types[0] in HALVES and len(set(types)) == 1 else None
 
     def of_pair(self, x: int, y: int, is_last: bool) -> tuple[str | None, str | None]:
         """Return the out_dtype and the compute of the product of two of the operands and results so far, and count its result."""
         pair = {self._types[x], self._types[y]}
-        is_complex = not pair.isdisjoint(("complex64", "complex128"))
+        is_complex = not pair.isdisjoint(COMPLEX)
         compute = None
         if self._is_wide and pair.isdisjoint(("float64", "complex128")):
             compute = "complex128" if is_complex else "float64"
         out_dtype = None
-        if self._keeps_halves and not is_last and pair <= _HALVES:
+        if self._keeps_halves and not is_last and pair <= set(HALVES):
             out_dtype = "float32"
         elif self._keeps_halves and is_last and len(self._types) > 2:
             out_dtype = self._half
-        names = ("complex64", "complex128") if is_complex else ("float32", "float64")
+        names = COMPLEX if is_complex else ("float32", "float64")
         self._types.append(names[self._is_wide])
         return (None, compute) if compute is not None else (out_dtype, None)
 
@@ -659,7 +658,7 @@ def _require(name: str, labels: tuple[str, ...], shapes: tuple[tuple[int, ...], 
                 "convert the int8 operands, for instance to float32",
             )
         )
-    if _FLOAT8 & set(types):
+    if not set(types).isdisjoint(FLOAT8):
         raise UnsupportedProblemError(
             text(
                 "has more than two operands, and float8 takes two: it is multiplied by float8 alone",

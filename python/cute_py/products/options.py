@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, SupportsComplex, TypeA
 if TYPE_CHECKING:
     import numpy as np
 
+    from cute_py._dtypes import Compute, DTypeName
     from cute_py.machine.devices import Device
     from cute_py.products.emulator import EmulatorOptions
     from cute_py.products.epilogue import Epilogue
@@ -35,19 +36,6 @@ class _StreamObject(Protocol):
 
 
 Number: TypeAlias = "SupportsComplex | float"
-Compute: TypeAlias = Literal["float32", "tfloat32", "float64", "complex64", "complex128", "int32", "fast_float32"]
-Result: TypeAlias = Literal[
-    "float16",
-    "bfloat16",
-    "float32",
-    "float64",
-    "complex64",
-    "complex128",
-    "int8",
-    "int32",
-    "float8_e4m3fn",
-    "float8_e5m2",
-]
 DType: TypeAlias = "type[Any] | np.dtype[Any] | _TorchType"
 
 
@@ -60,7 +48,7 @@ class Options(TypedDict, total=False):
     stream: int | _StreamObject | None
     emulator: EmulatorOptions | None
     compute: Compute | DType | None
-    out_dtype: Result | DType | None
+    out_dtype: DTypeName | DType | None
     conj_a: bool
     conj_b: bool
     epilogue: Epilogue | None
@@ -77,7 +65,7 @@ class EinsumOptions(TypedDict, total=False):
     stream: int | _StreamObject | None
     emulator: EmulatorOptions | None
     compute: Compute | DType | None
-    out_dtype: Result | DType | None
+    out_dtype: DTypeName | DType | None
     epilogue: Epilogue | None
     batch_invariant: bool
     workspace: int | None

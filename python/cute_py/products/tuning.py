@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias
 import numpy as np
 
 from cute_py import _core
+from cute_py._dtypes import DTYPES, NOT_IN_NUMPY
 from cute_py._files import write_whole
 from cute_py.errors import CuteError, OperandError
-from cute_py.products.arrays import empty_result
+from cute_py.products.arrays import empty_result, type_of
 from cute_py.products.contraction import contract
 from cute_py.products.explanation import Candidate, Explanation
 from cute_py.products.product import Product
@@ -31,18 +32,8 @@ _Array: TypeAlias = np.ndarray[Any, Any]
 _VERSION = 1
 _MOST_BY_REFERENCE = 1 << 26  # multiply-adds, in a tenth of a second
 
-# Of these types a result may be off by so much, relative to the sum of the sizes of what is added.
-_TOLERANCE = {
-    "float8_e4m3fn": 0.1,
-    "float8_e5m2": 0.2,
-    "float16": 2e-3,
-    "bfloat16": 2e-2,
-    "float32": 1e-5,
-    "float64": 1e-13,
-    "complex64": 1e-5,
-    "complex128": 1e-13,
-}
-_LARGEST = {"float8_e4m3fn": 448.0, "float8_e5m2": 57344.0, "float16": 65504.0, "bfloat16": 3.38e38, "float32": 3.4e38}
+# In unit roundoffs, by the bits of the mantissa: how far a result may be off, relative to the sum of the sizes of what is added.
+_ROUNDOFFS = {2: 1.6, 3: 1.6, 7: 5.12, 10: 4.1, 23: 168.0, 52: 900.0}
 
 
 @dataclass(frozen=True)
@@ -294,7 +285,7 @@ def _fill(array: Any, source: Any) -> None:
 def _on_host(array: Any) -> _Array:
     if hasattr(array, "cpu"):
         array = array.cpu()
-        if str(array.dtype) in ("torch.bfloat16", "torch.float8_e4m3fn", "torch.float8_e5m2"):  # NumPy lacks them
+        if type_of(array) in NOT_IN_NUMPY:
             array = array.float()
         return np.array(array.numpy())
     return np.array(array.get() if hasattr(array, "get") else array)
@@ -319,9 +310,10 @@ def _expected(given: dict[str, Any], explanation: Explanation) -> tuple[_Array, 
     if "int" in explanation.dtype:
         limits = np.iinfo(explanation.dtype)
         return np.clip(np.rint(expected), limits.min, limits.max), 0.5, np.inf
-    coarse = 2e-3 if explanation.compute == "tfloat32" else _TOLERANCE[explanation.dtype]
+    row = DTYPES["float16" if explanation.compute == "tfloat32" else explanation.dtype]
+    coarse = _ROUNDOFFS[row.mantissa] * row.roundoff
     scale = abs(given.get("alpha", 1)) * sizes.max(initial=0) + np.abs(expected[np.isfinite(expected)]).max(initial=1)
-    return expected, coarse * max(1.0, explanation.k**0.5 / 8) * float(scale), _LARGEST.get(explanation.dtype, np.inf)
+    return expected, coarse * max(1.0, explanation.k**0.5 / 8) * float(scale), DTYPES[explanation.dtype].largest
 
 
 def _lettered(labels: tuple[str, ...]) -> list[str]:

@@ -3,40 +3,16 @@
 from __future__ import annotations
 
 import reprlib
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
+from cute_py._dtypes import ALIASES, DTYPES, Compute
 from cute_py.errors import OperandError
 
 __all__ = ["type_name"]
 
-_NAMES = frozenset(
-    [
-        "float16",
-        "bfloat16",
-        "float32",
-        "tfloat32",
-        "float64",
-        "complex64",
-        "complex128",
-        "int8",
-        "int32",
-        "float8_e4m3fn",
-        "float8_e5m2",
-        "fast_float32",
-    ]
-)
-# As kernels' names and many papers write them. NumPy's "f16" has 16 bytes.
-_SHORT = {
-    "bf16": "bfloat16",
-    "fp16": "float16",
-    "fp32": "float32",
-    "fp64": "float64",
-    "tf32": "tfloat32",
-    "e4m3": "float8_e4m3fn",
-    "e5m2": "float8_e5m2",
-}
+_NAMES = frozenset([*DTYPES, *get_args(Compute)])
 _PYTHON = {float: "float64", complex: "complex128"}
 
 
@@ -49,7 +25,7 @@ def type_name(argument: str, dtype: Any) -> str | None:
     if dtype is None:
         return None
     if isinstance(dtype, str):
-        text = _SHORT.get(str(dtype), str(dtype))
+        text = ALIASES.get(str(dtype), str(dtype))
         if text in _NAMES:
             return text
         try:

@@ -12,7 +12,7 @@ from cute_py.errors import OperandError
 from cute_py.products import subscripts as _subscripts
 from cute_py.products.epilogue import Epilogue
 from cute_py.torch.pair import (
-    HALF_SUMS,
+    SINGLES,
     as_type,
     gradient_of_factor,
     pair,
@@ -182,7 +182,7 @@ def _batch_of_affine(
     weight = weight if in_dims[1] is None else weight.movedim(in_dims[1], 0)
     leading = _subscripts.LETTERS[2 : x.dim() + 1]
     sums = result_type(x.dtype, weight.dtype, compute)
-    wide = torch.float32 if sums in HALF_SUMS else None
+    wide = torch.float32 if sums in SINGLES else None
     y = pair(x, weight, None, leading + "b", of_weight, leading + "a", compute=compute, out_dtype=wide)
     y = y.double() if sums == torch.int32 else y
     if bias is not None:

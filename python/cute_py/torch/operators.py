@@ -14,7 +14,7 @@ from cute_py.products.contraction import subscripts_of_matmul
 from cute_py.products.einsum import PairStep, steps_by_labels
 from cute_py.products.pairs import read
 from cute_py.torch.affine import ACTIVATIONS, affine, labels_of_affine
-from cute_py.torch.pair import HALF_SUMS, pair, require, result_type
+from cute_py.torch.pair import SINGLES, pair, require, result_type
 from cute_py.torch.registration import define_composite, wants_derivative
 
 __all__ = [
@@ -40,7 +40,7 @@ def _cast(operands: list[Tensor]) -> list[Tensor]:
     if kind not in _KINDS or not torch.is_autocast_enabled(kind):
         return operands
     dtype = torch.get_autocast_dtype(kind)
-    return [x.to(dtype) if x.dtype in HALF_SUMS else x for x in operands]
+    return [x.to(dtype) if x.dtype in SINGLES else x for x in operands]
 
 
 def contract(
@@ -137,7 +137,7 @@ def einsum(
         if step is steps[-1] and out_dtype is not None:
             dtype = out_dtype
         sums = step.compute
-        if step.second is None and sums == "tfloat32" and x.dtype in (torch.float16, torch.bfloat16, torch.float32):
+        if step.second is None and sums == "tfloat32" and x.dtype in SINGLES:
             sums = "float32"  # nothing is multiplied, so nothing is rounded first
         values = [*values, pair(x, y, None, *step[2:5], compute=sums, out_dtype=dtype)]
         values[step.first] = None

@@ -9,11 +9,12 @@ from typing import Any
 import torch
 
 from cute_py import _core
+from cute_py._dtypes import DTYPES, FLOAT8, HALVES, stored_as
 from cute_py.errors import OperandError
 from cute_py.torch.registration import define_product, is_direct, primal, wants_derivative
 
 __all__ = [
-    "HALF_SUMS",
+    "SINGLES",
     "as_type",
     "factor_type",
     "gradient_of_factor",
@@ -26,22 +27,14 @@ __all__ = [
 
 Tensor = Any
 
-HALF_SUMS = (torch.float16, torch.bfloat16, torch.float32)
-_FLOAT8 = (torch.float8_e4m3fn, torch.float8_e5m2)
-_SUMS = {
-    "float32": torch.float32,
-    "tfloat32": torch.float32,
-    "fast_float32": torch.float32,
-    "float64": torch.float64,
-    "complex64": torch.complex64,
-    "complex128": torch.complex128,
-    "int32": torch.int32,
-}
+SINGLES = tuple(getattr(torch, name) for name in (*HALVES, "float32"))
+_FLOAT8 = tuple(getattr(torch, name) for name in FLOAT8)
 
 
 def _type_of_sums(a: Any, b: Any, compute: str | None) -> Any:
     if compute is not None:
-        return _SUMS.get(compute, torch.float32)
+        sums = stored_as(compute)
+        return getattr(torch, sums) if sums in DTYPES else torch.float32
     if torch.int8 in (a, b):
         return torch.int32
     return torch.float32 if a in _FLOAT8 else torch.promote_types(torch.promote_types(a, b), torch.float32)
@@ -213,7 +206,7 @@ def gradient_of_factor(
 ) -> Tensor:
     dtype, shape = like
     kept = "".join(x for x in of_factor if x in of_d or x in of_other)
-    is_narrow = dtype in HALF_SUMS and compute in (None, "float32", "tfloat32")
+    is_narrow = dtype in SINGLES and compute in (None, "float32", "tfloat32")
     found = pair(
         grad,
         other,
@@ -242,7 +235,7 @@ def _compute_of_gradient(compute: str | None, *types: Any) -> str | None:
 
 
 def _is_wide(*operands: Tensor) -> bool:
-    return any(x.dtype not in HALF_SUMS for x in operands)
+    return any(x.dtype not in SINGLES for x in operands)
 
 
 def _conjugate(number: Any) -> Any:
