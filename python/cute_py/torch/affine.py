@@ -13,6 +13,7 @@ from cute_py.products import subscripts as _subscripts
 from cute_py.products.epilogue import Epilogue
 from cute_py.torch.pair import (
     SINGLES,
+    Contraction,
     as_type,
     gradient_of_factor,
     pair,
@@ -122,20 +123,16 @@ def _gradients_of_affine(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
         before = affine(x, weight, bias, "none", ctx.compute, ctx.dtype)
         grad = ACTIVATIONS[ctx.activation][1](grad, before)
     of_x, of_weight, of_y = ctx.labels
+    asked = Contraction(of_x, of_weight, of_y, compute=ctx.compute)
     wants = ctx.needs_input_grad
-
-    def factor(other: Tensor, of_other: str, of_factor: str, like: tuple[Any, Any]) -> Tensor:
-        return gradient_of_factor(
-            grad, of_y, other, of_other, False, of_factor, False, like, alpha=1, compute=ctx.compute
-        )
 
     of_bias = None
     if wants[2]:
         leading = tuple(range(grad.dim() - 1))
         of_bias = as_type(grad.sum(leading) if leading else grad, ctx.type_of_bias)
     return (
-        factor(weight, of_weight, of_x, ctx.like_x) if wants[0] else None,
-        factor(x, of_x, of_weight, ctx.like_weight) if wants[1] else None,
+        gradient_of_factor(grad, weight, asked, ctx.like_x) if wants[0] else None,
+        gradient_of_factor(grad, x, asked.exchanged(), ctx.like_weight) if wants[1] else None,
         of_bias,
         None,
         None,
@@ -154,7 +151,8 @@ def _tangent_of_affine(
     if of_weight is not None:
         of_a, of_b, of_d = ctx.labels
         beta = 0 if found is None else 1
-        found = pair(x, of_weight, found, of_a, of_b, of_d, 1, beta, compute=ctx.compute, out_dtype=ctx.dtype)
+        asked = Contraction(of_a, of_b, of_d, 1, beta, compute=ctx.compute, out_dtype=ctx.dtype)
+        found = pair(x, of_weight, found, asked)
     if of_bias is not None:
         of_bias = of_bias.to(ctx.dtype).expand(*x.shape[:-1], -1)
         found = of_bias if found is None else found + of_bias
@@ -183,7 +181,8 @@ def _batch_of_affine(
     leading = _subscripts.LETTERS[2 : x.dim() + 1]
     sums = result_type(x.dtype, weight.dtype, compute)
     wide = torch.float32 if sums in SINGLES else None
-    y = pair(x, weight, None, leading + "b", of_weight, leading + "a", compute=compute, out_dtype=wide)
+    asked = Contraction(leading + "b", of_weight, leading + "a", compute=compute, out_dtype=wide)
+    y = pair(x, weight, None, asked)
     y = y.double() if sums == torch.int32 else y
     if bias is not None:
         bias = bias if in_dims[2] is None else bias.movedim(in_dims[2], 0)

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from cute_py.torch.affine import ACTIVATIONS, labels_of_affine
-from cute_py.torch.pair import factor_type, result_type
+from cute_py.torch.pair import Contraction, factor_type, result_type
 
 __all__ = ["decompositions"]
 
@@ -28,20 +28,8 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
     return {torch.ops.cute_py.pair.default: _pair, torch.ops.cute_py.affine.default: _affine}
 
 
-def _pair(
-    a: Tensor,
-    b: Tensor,
-    c: Tensor | None,
-    of_a: str,
-    of_b: str,
-    of_d: str,
-    alpha: complex = 1,
-    beta: complex = 0,
-    conj_a: bool = False,
-    conj_b: bool = False,
-    compute: str | None = None,
-    out_dtype: Any = None,
-) -> Tensor:
+def _pair(a: Tensor, b: Tensor, c: Tensor | None, *asked: Any, **named: Any) -> Tensor:
+    of_a, of_b, of_d, alpha, beta, conj_a, conj_b, compute, out_dtype = Contraction(*asked, **named)
     dtype = out_dtype or result_type(a.dtype, b.dtype, compute)
     factors = factor_type(a.dtype, b.dtype, compute)
     x, y = (a.conj() if conj_a else a), (b.conj() if conj_b else b)

@@ -14,7 +14,7 @@ from cute_py.products.contraction import subscripts_of_matmul
 from cute_py.products.einsum import PairStep, steps_by_labels
 from cute_py.products.pairs import read
 from cute_py.torch.affine import ACTIVATIONS, affine, labels_of_affine
-from cute_py.torch.pair import SINGLES, pair, require, result_type
+from cute_py.torch.pair import SINGLES, Contraction, pair, require, result_type
 from cute_py.torch.registration import define_composite, wants_derivative
 
 __all__ = [
@@ -53,7 +53,7 @@ def contract(
     compute: str | None = None,
     out_dtype: Any = None,
 ) -> Tensor:
-    shapes = tuple(a.shape), tuple(b.shape)
+    given = a, b
     (a, b), (of_a, of_b), of_d = read("contract", subscripts, _cast([a, b]))
     if isinstance(beta, (int, float, complex)) and beta == 0:
         c = None  # what a symbol will be is not known
@@ -61,13 +61,13 @@ def contract(
         extents = dict(zip(of_a + of_b, (*a.shape, *b.shape), strict=True))
         result = tuple(extents[x] for x in of_d)
         text = (
-            f"contract({subscripts!r}) of {shapes[0]} and {shapes[1]} has shape {result}, and C has {tuple(c.shape)}\n"
+            f"contract({subscripts!r}) of {tuple(given[0].shape)} and {tuple(given[1].shape)} has shape {result}, and C has {tuple(c.shape)}\n"
             "  next: pass a C of that shape"
         )
         require(len(result) == c.dim(), text)
         for extent, of_c in zip(result, c.shape, strict=True):
             require(extent == of_c, text)
-    return pair(a, b, c, of_a, of_b, of_d, alpha, beta, compute=compute, out_dtype=out_dtype)
+    return pair(a, b, c, Contraction(of_a, of_b, of_d, alpha, beta, compute=compute, out_dtype=out_dtype))
 
 
 def gemm(
@@ -113,7 +113,7 @@ def tensordot(a: Tensor, b: Tensor, subscripts: str, compute: str | None = None,
 
 def _product_of_two(a: Tensor, b: Tensor, subscripts: str, compute: str | None, out_dtype: Any) -> Tensor:
     (a, b), (of_a, of_b), of_d = read("einsum", subscripts, _cast([a, b]))
-    return pair(a, b, None, of_a, of_b, of_d, compute=compute, out_dtype=out_dtype)
+    return pair(a, b, None, Contraction(of_a, of_b, of_d, compute=compute, out_dtype=out_dtype))
 
 
 def einsum(
@@ -139,7 +139,7 @@ def einsum(
         sums = step.compute
         if step.second is None and sums == "tfloat32" and x.dtype in SINGLES:
             sums = "float32"  # nothing is multiplied, so nothing is rounded first
-        values = [*values, pair(x, y, None, *step[2:5], compute=sums, out_dtype=dtype)]
+        values = [*values, pair(x, y, None, Contraction(*step[2:5], compute=sums, out_dtype=dtype))]
         values[step.first] = None
         if step.second is not None:
             values[step.second] = None

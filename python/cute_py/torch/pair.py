@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -15,6 +15,7 @@ from cute_py.torch.registration import define_product, is_direct, primal, wants_
 
 __all__ = [
     "SINGLES",
+    "Contraction",
     "as_type",
     "factor_type",
     "gradient_of_factor",
@@ -26,6 +27,28 @@ __all__ = [
 ]
 
 Tensor = Any
+
+
+class Contraction(NamedTuple):
+    """D = alpha * A' B' + beta * C: the arguments of ``cute_py::pair`` after the tensors, in the order of its schema.
+
+    `of_a`, `of_b` and `of_d` name the modes, `conj_a` and `conj_b` say whether A' and B' are conjugates.
+    """
+
+    of_a: str
+    of_b: str
+    of_d: str
+    alpha: complex = 1
+    beta: complex = 0
+    conj_a: bool = False
+    conj_b: bool = False
+    compute: str | None = None
+    out_dtype: Any = None
+
+    def exchanged(self) -> Contraction:
+        """Return the same with A and B exchanged."""
+        return self._replace(of_a=self.of_b, of_b=self.of_a, conj_a=self.conj_b, conj_b=self.conj_a)
+
 
 SINGLES = tuple(getattr(torch, name) for name in (*HALVES, "float32"))
 _FLOAT8 = tuple(getattr(torch, name) for name in FLOAT8)
@@ -77,8 +100,9 @@ def require(holds: Any, text: str) -> None:
         raise OperandError(text)
 
 
-def _require_pair(a: Tensor, b: Tensor, c: Tensor | None, of_a: str, of_b: str, of_d: str) -> dict[str, Any]:
-    """Return the extent of each index. Raises OperandError and ValueError for what is no pair."""
+def _empty_result(a: Tensor, b: Tensor, c: Tensor | None, asked: Contraction) -> Tensor:
+    """Return memory for the result. Raises OperandError and ValueError for what is no pair."""
+    of_a, of_b, of_d = asked[:3]
     product_of(of_a, of_b, of_d)
     extents: dict[str, Any] = {}
     operands = [("a", a, of_a), ("b", b, of_b)] + ([] if c is None else [("c", c, of_d)])
@@ -93,64 +117,34 @@ def _require_pair(a: Tensor, b: Tensor, c: Tensor | None, of_a: str, of_b: str, 
                 extent == known,
                 f"cute_py::pair: index {letter!r} of {_text(of_a, of_b, of_d)!r} has two extents\n  next: check the letters and the shapes",
             )
-    return extents
-
-
-def _pair(
-    a: Tensor,
-    b: Tensor,
-    c: Tensor | None,
-    of_a: str,
-    of_b: str,
-    of_d: str,
-    alpha: complex = 1,
-    beta: complex = 0,
-    conj_a: bool = False,
-    conj_b: bool = False,
-    compute: str | None = None,
-    out_dtype: Any = None,
-) -> Tensor:
-    out = None
-    if c is not None:  # else the core makes one
-        extents = _require_pair(a, b, c, of_a, of_b, of_d)
-        dtype = out_dtype or result_type(a.dtype, b.dtype, compute)
-        out = a.new_empty([extents[letter] for letter in of_d], dtype=dtype)
-        c, out_dtype = c.detach(), None
-    return product_of(of_a, of_b, of_d)(
-        a.detach() if a.requires_grad else a,
-        b.detach() if b.requires_grad else b,
-        c,
-        alpha=alpha,
-        beta=beta,
-        out=out,
-        conj_a=conj_a,
-        conj_b=conj_b,
-        compute=compute,
-        out_dtype=out_dtype,
-    )
-
-
-def _shape_of_pair(
-    a: Tensor,
-    b: Tensor,
-    c: Tensor | None,
-    of_a: str,
-    of_b: str,
-    of_d: str,
-    alpha: complex = 1,
-    beta: complex = 0,
-    conj_a: bool = False,
-    conj_b: bool = False,
-    compute: str | None = None,
-    out_dtype: Any = None,
-) -> Tensor:
-    extents = _require_pair(a, b, c, of_a, of_b, of_d)
-    dtype = out_dtype or result_type(a.dtype, b.dtype, compute)
+    dtype = asked.out_dtype or result_type(a.dtype, b.dtype, asked.compute)
     return a.new_empty([extents[letter] for letter in of_d], dtype=dtype)
 
 
+def _compute(a: Tensor, b: Tensor, c: Tensor | None, asked: Contraction) -> Tensor:
+    of_a, of_b, of_d, alpha, beta, conj_a, conj_b, compute, out_dtype = asked
+    factors = a.detach() if a.requires_grad else a, b.detach() if b.requires_grad else b
+    options = {"alpha": alpha, "beta": beta, "conj_a": conj_a, "conj_b": conj_b, "compute": compute}
+    product = product_of(of_a, of_b, of_d)
+    if c is None:  # the core makes the result
+        return product(*factors, out_dtype=out_dtype, **options)
+    return product(*factors, c.detach(), out=_empty_result(a, b, c, asked), **options)
+
+
+# What PyTorch calls with the arguments of the schema.
+
+
+def _pair(a: Tensor, b: Tensor, c: Tensor | None, *asked: Any, **named: Any) -> Tensor:
+    return _compute(a, b, c, Contraction(*asked, **named))
+
+
+def _shape_of_pair(a: Tensor, b: Tensor, c: Tensor | None, *asked: Any, **named: Any) -> Tensor:
+    return _empty_result(a, b, c, Contraction(*asked, **named))
+
+
 def _keep_pair(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    a, b, c, *ctx.arguments = inputs
+    a, b, c = inputs[:3]
+    ctx.asked = Contraction(*inputs[3:])
     wants_a, wants_b = ctx.needs_input_grad[:2]
     ctx.save_for_backward(a if wants_b else None, b if wants_a else None)
     ctx.save_for_forward(a, b)
@@ -161,20 +155,16 @@ def _keep_pair(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
 def _gradients_of_pair(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
     """D = alpha A' B' + beta C, and ' conjugates or not: the gradient of A' is that of D times conj(alpha B')."""
     a, b = ctx.saved_tensors
-    of_a, of_b, of_d, alpha, beta, conj_a, conj_b, compute, _ = ctx.arguments
+    asked = ctx.asked
     of_one_a = of_one_b = of_c = None
     if ctx.needs_input_grad[0]:
-        of_one_a = gradient_of_factor(
-            grad, of_d, b, of_b, conj_b, of_a, conj_a, ctx.like_a, alpha=alpha, compute=compute
-        )
+        of_one_a = gradient_of_factor(grad, b, asked, ctx.like_a)
     if ctx.needs_input_grad[1]:
-        of_one_b = gradient_of_factor(
-            grad, of_d, a, of_a, conj_a, of_b, conj_b, ctx.like_b, alpha=alpha, compute=compute
-        )
+        of_one_b = gradient_of_factor(grad, a, asked.exchanged(), ctx.like_b)
     if ctx.needs_input_grad[2]:
         dtype, _ = ctx.like_c
-        of_c = as_type(grad * _conjugate(beta), dtype)
-    return of_one_a, of_one_b, of_c, *[None] * 9
+        of_c = as_type(grad * _conjugate(asked.beta), dtype)
+    return of_one_a, of_one_b, of_c, *[None] * len(asked)
 
 
 def _tangent_of_pair(
@@ -182,46 +172,35 @@ def _tangent_of_pair(
 ) -> Tensor:
     """D = alpha A' B' + beta C is linear in each of the three."""
     a, b = [primal(saved) for saved in ctx.saved_tensors]
-    of_a, of_b, of_d, alpha, beta, conj_a, conj_b, compute, _ = ctx.arguments
-    found = None if of_c is None else as_type(of_c * beta, ctx.dtype)
+    asked = ctx.asked._replace(out_dtype=ctx.dtype)
+    found = None if of_c is None else as_type(of_c * asked.beta, ctx.dtype)
     for x, y in ((of_one_a, b), (a, of_one_b)):
         if x is not None and y is not None:
-            so_far = 0 if found is None else 1
-            found = pair(x, y, found, of_a, of_b, of_d, alpha, so_far, conj_a, conj_b, compute, ctx.dtype)
+            found = pair(x, y, found, asked._replace(beta=0 if found is None else 1))
     return found
 
 
-def gradient_of_factor(
-    grad: Tensor,
-    of_d: str,
-    other: Tensor,
-    of_other: str,
-    conj_other: bool,
-    of_factor: str,
-    conj_factor: bool,
-    like: tuple[Any, Any],
-    *,
-    alpha: complex,
-    compute: str | None,
-) -> Tensor:
+def gradient_of_factor(grad: Tensor, b: Tensor, asked: Contraction, like: tuple[Any, Any]) -> Tensor:
+    """Return the gradient of A, of which `like` has the type and the shape; that of B is the one of `asked.exchanged()`."""
     dtype, shape = like
-    kept = "".join(x for x in of_factor if x in of_d or x in of_other)
-    is_narrow = dtype in SINGLES and compute in (None, "float32", "tfloat32")
+    kept = "".join(x for x in asked.of_a if x in asked.of_d or x in asked.of_b)
+    is_narrow = dtype in SINGLES and asked.compute in (None, "float32", "tfloat32")
     found = pair(
         grad,
-        other,
+        b,
         None,
-        of_d,
-        of_other,
-        kept,
-        alpha if conj_factor else _conjugate(alpha),
-        0,
-        conj_factor,
-        conj_other == conj_factor,
-        _compute_of_gradient(compute, grad.dtype, other.dtype),
-        dtype if is_narrow and not grad.is_complex() and not _is_wide(grad, other) else None,
+        Contraction(
+            asked.of_d,
+            asked.of_b,
+            kept,
+            asked.alpha if asked.conj_a else _conjugate(asked.alpha),
+            conj_a=asked.conj_a,
+            conj_b=asked.conj_b == asked.conj_a,
+            compute=_compute_of_gradient(asked.compute, grad.dtype, b.dtype),
+            out_dtype=dtype if is_narrow and not grad.is_complex() and not _is_wide(grad, b) else None,
+        ),
     )
-    for at, letter in enumerate(of_factor):
+    for at, letter in enumerate(asked.of_a):
         if letter not in kept:  # summed alone: all its elements have the same
             found = found.unsqueeze(at)
     return as_type(found, dtype).expand(shape)
@@ -252,12 +231,11 @@ def _batch_of_pairs(
     a: Tensor,
     b: Tensor,
     c: Tensor | None,
-    of_a: str,
-    of_b: str,
-    of_d: str,
-    *more: Any,
+    *arguments: Any,
 ) -> tuple[Tensor, int]:
     """The batch is one more index, wherever it is."""
+    asked = Contraction(*arguments)
+    of_a, of_b, of_d = asked[:3]
     new = next(x for x in map(chr, range(1, 128)) if x not in of_a + of_b)
     of_one_a, of_one_b = (
         letters if dim is None else letters[:dim] + new + letters[dim:]
@@ -267,7 +245,7 @@ def _batch_of_pairs(
         c = c.expand(info.batch_size, *c.shape) if in_dims[2] is None else c.movedim(in_dims[2], 0)
     if new not in of_one_a + of_one_b:  # C alone has a batch
         a, of_one_a = a.expand(info.batch_size, *a.shape), new + of_one_a
-    return pair(a, b, c, of_one_a, of_one_b, new + of_d, *more), 0
+    return pair(a, b, c, asked._replace(of_a=of_one_a, of_b=of_one_b, of_d=new + of_d)), 0
 
 
 def _flops_of_pair(
@@ -292,30 +270,19 @@ _differentiable = define_product(
 )
 
 
-def pair(
-    a: Tensor,
-    b: Tensor,
-    c: Tensor | None,
-    of_a: str,
-    of_b: str,
-    of_d: str,
-    alpha: complex = 1,
-    beta: complex = 0,
-    conj_a: bool = False,
-    conj_b: bool = False,
-    compute: str | None = None,
-    out_dtype: Any = None,
-) -> Tensor:
+def pair(a: Tensor, b: Tensor, c: Tensor | None, asked: Contraction) -> Tensor:
     """Return alpha * (a contracted with b) + beta * c. Each index is once in each of the operands that have it."""
-    a, is_conjugate = _resolved(a)
-    conj_a = conj_a != is_conjugate
-    b, is_conjugate = _resolved(b)
-    conj_b = conj_b != is_conjugate
-    c = without_lazy_bits(c)
-    arguments = (a, b, c, of_a, of_b, of_d, alpha, beta, conj_a, conj_b, compute, out_dtype)
+    if a.is_neg() or a.is_conj():
+        a, is_conjugate = _resolved(a)
+        asked = asked._replace(conj_a=asked.conj_a != is_conjugate)
+    if b.is_neg() or b.is_conj():
+        b, is_conjugate = _resolved(b)
+        asked = asked._replace(conj_b=asked.conj_b != is_conjugate)
+    if c is not None:
+        c = without_lazy_bits(c)
     if not is_direct(a, b, c):
-        return torch.ops.cute_py.pair(*arguments)
-    return _differentiable(*arguments) if wants_derivative(a, b, c) else _pair(*arguments)
+        return torch.ops.cute_py.pair(a, b, c, *asked)
+    return _differentiable(a, b, c, *asked) if wants_derivative(a, b, c) else _compute(a, b, c, asked)
 
 
 def _resolved(x: Tensor) -> tuple[Tensor, bool]:
