@@ -1,9 +1,9 @@
-"""Time what people compute on a CPU against NumPy and PyTorch: products, vectors, batches, contractions, sums, epilogues.
+"""Time what people compute on a CPU against NumPy and PyTorch: products, vectors, batches, contractions, sums, permutations, epilogues.
 
-    python benchmarks/cpu_cases.py [--threads 1] [--json FILE]
+    python benchmarks/cpu_cases.py [--threads 1] [--only product vector batch einsum permute epilogue error] [--json FILE]
 
 One line for each case, with the ratio of the faster peer's time to ours, and with NumPy's and PyTorch's own. Each result is
-compared with float64 first. Calls take turns in one process; medians. At the end the errors of long sums of float32, beside
+compared with float64 first. The peer of a permutation is a copy of as many bytes. Calls take turns in one process; medians. `error`: the errors of long sums of float32, beside
 those of `numpy.einsum`, `numpy.dot` and PyTorch.
 """
 
@@ -14,7 +14,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from cpu_peers import medians, restart_once
+from harness import medians, restart_once, spread
 
 PRODUCTS = [("float32", 16), ("float32", 64), ("float32", 256), ("float32", 1024), ("float32", 2048), ("float64", 1024)]
 COMPLEX = [("complex64", 512), ("complex128", 512)]
@@ -40,7 +40,28 @@ EINSUMS = [
     ("bij,bij->b", {"b": 100, "i": 100, "j": 100}, "float32"),
     ("pqrs,pi->iqrs", {"p": 40, "q": 40, "r": 40, "s": 40, "i": 40}, "float64"),
     ("bhqk,bkhd->bqhd", {"b": 8, "q": 256, "k": 256, "h": 8, "d": 64}, "float32"),
+    ("ij->j", {"i": 1000, "j": 1000}, "float32"),
+    ("ij->", {"i": 1000, "j": 1000}, "float32"),
+    ("ii->i", {"i": 1000}, "float32"),
+    ("i,i->", {"i": 1_000_000}, "float32"),
+    ("i,ij->ij", {"i": 1000, "j": 1000}, "float32"),
+    ("ijk,k->ijk", {"i": 100, "j": 100, "k": 100}, "float32"),
+    ("ij,ij->ij", {"i": 1000, "j": 1000}, "float64"),
+    ("ij->i", {"i": 1000, "j": 1000}, "float64"),
+    ("ij->j", {"i": 1000, "j": 1000}, "float64"),
 ]
+VECTORS = [(4096, 4096), (64, 1 << 20), (1 << 20, 64)]
+PERMUTATIONS = [
+    "ij->ji",
+    "ijk->kji",
+    "ijk->jik",
+    "ijk->ikj",
+    "ijkl->lkji",
+    "ijkl->kjil",
+    "ijklm->mlkji",
+    "ijklm->jimlk",
+]
+GROUPS = ["product", "vector", "batch", "einsum", "permute", "epilogue", "error"]
 
 
 class Case(NamedTuple):
@@ -53,6 +74,7 @@ class Case(NamedTuple):
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--only", nargs="+", choices=GROUPS, default=GROUPS)
     parser.add_argument("--json")
     options = parser.parse_args()
     restart_once(options.threads)
@@ -90,25 +112,15 @@ def main() -> None:
         wide = [x.astype(np.int32) for x in (A, B)]
         yield Case("int8 512", lambda: cute_py.matmul(A, B), {"numpy": lambda: wide[0] @ wide[1]}, wide[0] @ wide[1])
         for name, (m, k, n) in {
-            "4096x4096 times a vector": (4096, 4096, 0),
             "4096x4096 times 8 columns": (4096, 4096, 8),
             "20000x64 times 64x64": (20000, 64, 64),
         }.items():
-            X, Y = draw((m, k), "float32"), draw((k, n) if n else (k,), "float32")
+            X, Y = draw((m, k), "float32"), draw((k, n), "float32")
             x, y = torch.from_numpy(X), torch.from_numpy(Y)
             yield Case(
                 name,
                 lambda X=X, Y=Y: cute_py.matmul(X, Y),
                 {"numpy": lambda X=X, Y=Y: X @ Y, "torch": lambda x=x, y=y: x @ y},
-                X.astype(np.float64) @ Y.astype(np.float64),
-            )
-        for batch, extent in BATCHES:
-            X, Y = (draw((batch, extent, extent), "float32") for _ in range(2))
-            x, y = torch.from_numpy(X), torch.from_numpy(Y)
-            yield Case(
-                f"batch of {batch}, {extent}x{extent}",
-                lambda X=X, Y=Y: cute_py.matmul(X, Y),
-                {"numpy": lambda X=X, Y=Y: X @ Y, "torch": lambda x=x, y=y: torch.bmm(x, y)},
                 X.astype(np.float64) @ Y.astype(np.float64),
             )
         X, Y = draw((2048, 1024), "float32")[::2, ::-1], draw((2048, 1024), "float32")[::-2]
@@ -118,6 +130,42 @@ def main() -> None:
             {"numpy": lambda: X @ Y.T},
             X.astype(np.float64) @ Y.T.astype(np.float64),
         )
+
+    def vectors() -> Iterator[Case]:
+        for m, k in VECTORS:
+            A, x = draw((m, k), "float32"), draw((k,), "float32")
+            for order, X in (("rows", A), ("columns", np.asfortranarray(A))):
+                a, b = torch.from_numpy(X), torch.from_numpy(x)
+                yield Case(
+                    f"{m}x{k} times a vector, {order}",
+                    lambda X=X, x=x: cute_py.matmul(X, x),
+                    {"numpy": lambda X=X, x=x: X @ x, "torch": lambda a=a, b=b: a @ b},
+                    X.astype(np.float64) @ x.astype(np.float64),
+                )
+
+    def permutations() -> Iterator[Case]:
+        for subscripts in PERMUTATIONS:
+            before, _, after = subscripts.partition("->")
+            extent = int((8 * 2**20) ** (1 / len(before)))  # 32 MB
+            A = draw((extent,) * len(before), "float32")
+            order, out = [before.index(letter) for letter in after], np.empty_like(A)
+            yield Case(
+                f"{subscripts}, 32 MB",
+                lambda order=order, A=A, out=out: cute_py.permute(A, order, out=out),
+                {"memcpy": lambda A=A, out=out: np.copyto(out, A)},
+                A.transpose(order).astype(np.float64),
+            )
+
+    def batches() -> Iterator[Case]:
+        for batch, extent in BATCHES:
+            X, Y = (draw((batch, extent, extent), "float32") for _ in range(2))
+            x, y = torch.from_numpy(X), torch.from_numpy(Y)
+            yield Case(
+                f"batch of {batch}, {extent}x{extent}",
+                lambda X=X, Y=Y: cute_py.matmul(X, Y),
+                {"numpy": lambda X=X, Y=Y: X @ Y, "torch": lambda x=x, y=y: torch.bmm(x, y)},
+                X.astype(np.float64) @ Y.astype(np.float64),
+            )
 
     def einsums() -> Iterator[Case]:
         for subscripts, extents, letters in EINSUMS:
@@ -181,21 +229,29 @@ def main() -> None:
         )
 
     rows = []
-    for cases in (products(), einsums(), epilogues()):
-        for case in cases:
+    groups = {
+        "product": products,
+        "vector": vectors,
+        "batch": batches,
+        "einsum": einsums,
+        "permute": permutations,
+        "epilogue": epilogues,
+    }
+    for group, cases in groups.items():
+        for case in cases() if group in options.only else ():
             got = case.ours()
             got = got.double().numpy() if isinstance(got, torch.Tensor) else np.asarray(got)
             error = float(np.abs(got - case.right).max() / (np.abs(case.right).max() + 1e-30))
             assert error < 1e-2, f"{case.name}: error {error}"
             times = medians({"cute_py": case.ours, **case.peers}, seconds=0.25)
             ratio = min(times[peer] for peer in case.peers) / times["cute_py"]
-            rows.append({"name": case.name, "us": times, "ratio": ratio})
+            rows.append({"group": group, "name": case.name, "us": times, "ratio": ratio})
             text = "  ".join(f"{who} {us:.1f}" for who, us in times.items())
             print(f"{case.name:36} {ratio:6.2f}   {text}", flush=True)
-    ratios = sorted(row["ratio"] for row in rows)
-    print(f"geometric mean {np.exp(np.mean(np.log(ratios))):.2f}, least {ratios[0]:.2f}")
+    for group in dict.fromkeys(row["group"] for row in rows):
+        print(f"{group}: {spread(row['ratio'] for row in rows if row['group'] == group)}")
 
-    for elements in SUMS:
+    for elements in SUMS if "error" in options.only else ():
         x = rng.random(elements, dtype=np.float32)
         t = torch.from_numpy(x)
         right = float(np.dot(x.astype(np.float64), x.astype(np.float64)))

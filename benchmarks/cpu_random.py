@@ -24,7 +24,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cpu_peers import medians, restart_once
+from harness import medians, restart_once, spread
 
 ISAS = ("baseline", "avx2", "avx512")
 CONTRACTIONS = Path(__file__).parent / "data" / "tccg48.json"
@@ -200,8 +200,7 @@ def main() -> int:
             print(f"{row['ratio']:6.2f} {name:8} {problem!s:60} {row['kernel']:20} {text}", flush=True)
 
     for name in options.types:
-        ratios = sorted(row["ratio"] for row in rows if row["type"] == name)
-        mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+        ratios = [row["ratio"] for row in rows if row["type"] == name]
         worst = min((row for row in rows if row["type"] == name), key=lambda row: row["ratio"])
         if options.regret:
             regrets = sorted(row["regret"] for row in rows if row["type"] == name)
@@ -209,10 +208,7 @@ def main() -> int:
             print(
                 f"{name}: regret, geometric mean {mean_regret:.3f}, p90 {regrets[len(regrets) * 9 // 10]:.2f}, most {regrets[-1]:.2f}"
             )
-        print(
-            f"{name}: {len(ratios)} problems, geometric mean {mean:.2f}, p10 {ratios[len(ratios) // 10]:.2f}, "
-            f"median {ratios[len(ratios) // 2]:.2f}, least {ratios[0]:.2f} ({worst['problem']})"
-        )
+        print(f"{name}: {spread(ratios)} ({worst['problem']})")
     if options.json:
         ran = {"kind": options.kind, "threads": options.threads, "seed": options.seed, "rows": rows}
         options.json.write_text(json.dumps(ran, indent=1))

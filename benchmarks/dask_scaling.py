@@ -1,10 +1,9 @@
 """How a contraction of Dask arrays scales over worker processes of one thread each.
 
-    python benchmarks/dask_scaling.py [--workers 1 2 4 8] [--extent 8000] [--chunk 1000] [--simulate]
+    python benchmarks/dask_scaling.py [--workers 1 2 4 8] [--extent 8000] [--chunk 1000]
 
 ``ik,jk->ij`` of float32 in square chunks that are in the workers' memory before the clock starts. The result must have the same bits
-with any number of workers, and one chunk of it is compared with float64. With --simulate, which is for machines of few cores, each
-product sleeps for as long as one took in this process: what is left of the ideal then is what scheduling and moving chunks cost.
+with any number of workers, and one chunk of it is compared with float64.
 """
 
 from __future__ import annotations
@@ -24,17 +23,6 @@ from distributed import Client, LocalCluster, wait
 import cute_py.dask
 
 
-class Sleeping:
-    """In the place of a product: its result's extents, and the time that it takes."""
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-
-    def __call__(self, A: Any, B: Any) -> Any:
-        time.sleep(self.seconds)
-        return np.zeros((A.shape[0], B.shape[0], 1), np.float32)
-
-
 def seconds_of_a_product(chunk: int) -> float:
     A, B = np.random.default_rng(0).standard_normal((2, chunk, chunk), np.float32)
     times = []
@@ -45,7 +33,7 @@ def seconds_of_a_product(chunk: int) -> float:
     return statistics.median(times)
 
 
-def run(workers: int, extent: int, chunk: int, sleep: float | None) -> tuple[float, Any]:
+def run(workers: int, extent: int, chunk: int) -> tuple[float, Any]:
     """Return the seconds of the contraction alone, and a chunk of the result with its first bytes' sum over all."""
     with (
         LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as cluster,
@@ -55,16 +43,10 @@ def run(workers: int, extent: int, chunk: int, sleep: float | None) -> tuple[flo
         x = x.persist()
         wait(x)
         product = cute_py.dask.einsum("ik,jk->ij", x, x)
-        if sleep is not None:
-            for task in product.dask.layers.values():
-                if getattr(task, "output", "").startswith("contract"):
-                    task.task.func = Sleeping(sleep)
         start = time.perf_counter()
         done = product.persist()
         wait(done)
         seconds = time.perf_counter() - start
-        if sleep is not None:
-            return seconds, None
         found = done.blocks[0, -1].compute()
         rows, columns = (x[part].compute().astype(float) for part in (slice(chunk), slice(-chunk, None)))
         error = np.abs(found - rows @ columns.T).max() / np.abs(found).max()
@@ -77,15 +59,13 @@ def main() -> None:
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4, 8])
     parser.add_argument("--extent", type=int, default=8000)
     parser.add_argument("--chunk", type=int, default=1000)
-    parser.add_argument("--simulate", action="store_true")
     options = parser.parse_args()
     one = seconds_of_a_product(options.chunk)
     products = (options.extent // options.chunk) ** 3
-    what = "slept through" if options.simulate else "computed"
-    print(f"{products} products of {1e3 * one:.1f} ms each, {what}; {os.cpu_count()} cores")
+    print(f"{products} products of {1e3 * one:.1f} ms each; {os.cpu_count()} cores")
     first = None
     for workers in options.workers:
-        seconds, bits = run(workers, options.extent, options.chunk, one if options.simulate else None)
+        seconds, bits = run(workers, options.extent, options.chunk)
         first = first or (seconds * workers, bits)
         assert bits == first[1], "the bits depend on the number of workers"
         ideal = products * one / workers

@@ -1,15 +1,17 @@
-"""The TCCG benchmark's 48 contractions against `torch.einsum`, and batches of square products against `torch.bmm`.
+"""The TCCG benchmark's 48 contractions against `torch.einsum` and cuTENSOR, and batches of square products against `torch.bmm`.
 
     python benchmarks/gpu_fixed.py tccg [--types float64] [--save tccg.jsonl]
     python benchmarks/gpu_fixed.py batches
 
 Verified and measured as by `gpu_random.py`: in one process, in turns. data/tccg48.json has the contractions as C-A-B, the leftmost index
-fastest, at full extents. Every result is compared with PyTorch's. Needs PyTorch with CUDA.
+fastest, at full extents; data/cutensor_h200_tccg48.csv the times that cuTENSOR 2.8.1 took for them in float32 on an H200, the better of its
+default and its JIT plans. Every result is compared with PyTorch's. Needs PyTorch with CUDA.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import math
 import sys
@@ -20,9 +22,11 @@ from typing import Any
 
 import torch
 from gpu_random import Problem, drawn, measure, show
+from harness import spread
 
 import cute_py
 
+DATA = Path(__file__).parent / "data"
 TYPES = {"tccg": ["float32", "float64"], "batches": ["float32", "float16", "float64"]}
 TOLERANCE = {"float16": 1e-2, "float32": 1e-4, "float64": 1e-11}
 BATCHES = ((64, 512), (1024, 128), (100_000, 16))
@@ -73,10 +77,22 @@ def batch(count: int, extent: int, dtype: torch.dtype) -> Problem:
 
 def problems(kind: str, dtype: torch.dtype) -> Iterator[Problem]:
     if kind == "tccg":
-        entries = json.loads((Path(__file__).parent / "data" / "tccg48.json").read_text())
+        entries = json.loads((DATA / "tccg48.json").read_text())
         yield from (contraction(entry, dtype) for entry in entries)
     else:
         yield from (batch(count, extent, dtype) for count, extent in BATCHES)
+
+
+def beside_cutensor(found: list[dict[str, Any]]) -> list[str]:
+    """Return, for each group of contractions and for all, what cuTENSOR's times are over ours."""
+    with (DATA / "cutensor_h200_tccg48.csv").open() as file:
+        cutensor = {row["contraction"]: 1e3 * float(row["fp32_ms"]) for row in csv.DictReader(file)}
+    groups = {entry["contraction"]: entry["group"] for entry in json.loads((DATA / "tccg48.json").read_text())}
+    ratios: dict[str, list[float]] = {}
+    for run in found:
+        ratios.setdefault(groups[run["problem"]], []).append(cutensor[run["problem"]] / run["us"])
+    ratios["all"] = [ratio for some in ratios.values() for ratio in some]
+    return [f"cuTENSOR on an H200, {group}: {spread(some)}" for group, some in ratios.items()]
 
 
 def main() -> int:
@@ -104,6 +120,8 @@ def main() -> int:
                     f"{name:10} {x['problem']:12} {x['us']:8.1f} us, PyTorch {x['peer_us']:8.1f}, {x['peer_us'] / x['us']:.2f}"
                 )
         show(name, found)
+        if options.kind == "tccg" and name == "float32":
+            print(*beside_cutensor(found), sep="\n")
     return 0
 
 

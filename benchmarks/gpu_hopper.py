@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 import torch
-from gpu_types import LAYOUTS, draw, is_right, peer
+from harness import LAYOUTS, draw, is_right, peer
 
 import cute_py
 

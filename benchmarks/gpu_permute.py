@@ -16,7 +16,7 @@ import statistics
 import sys
 
 import torch
-from gpu_types import median_seconds
+from harness import median_seconds
 
 import cute_py
 

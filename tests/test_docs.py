@@ -46,6 +46,20 @@ def test_there_are_docstring_examples() -> None:
     assert sum(bool(t.examples) for n in MODULES for t in finder.find(importlib.import_module(n))) >= 7
 
 
+def missing_scripts(text: str) -> list[str]:
+    """Return the benchmarks that a text names and that are not there."""
+    named = re.findall(r"benchmarks/(\w+\.py)", text)
+    return sorted({name for name in named if not (ROOT / "benchmarks" / name).exists()})
+
+
+def test_every_benchmark_that_is_named_is_there() -> None:
+    texts = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+    texts += [path for folder in ("benchmarks", "tests", "python") for path in (ROOT / folder).rglob("*.py")]
+    missing = {path.name: missing_scripts(path.read_text()) for path in texts if path != Path(__file__)}
+    assert {name: scripts for name, scripts in missing.items() if scripts} == {}
+    assert missing_scripts("`python benchmarks/choices.py` and benchmarks/gone.py") == ["gone.py"]
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
 def test_python_examples_run_and_print_what_they_show(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The Python blocks of a page are one program. A plain block right after one is what that block prints."""

@@ -1,4 +1,4 @@
-"""The 48 contractions of the TCCG benchmark, their extents divided by 12; benchmarks/tccg.py has them in full."""
+"""The 48 contractions of the TCCG benchmark, their extents divided by 12; `benchmarks/gpu_fixed.py tccg` has them in full."""
 
 from __future__ import annotations
 
