@@ -86,6 +86,36 @@ def python_violations(package: Path) -> list[str]:
     return violations
 
 
+def python_circles(package: Path) -> list[str]:
+    """Return every import that is part of a circle of modules, also those inside functions and for types alone."""
+    paths = {}
+    for path in [*package.rglob("*.py"), package / "_core.pyi"]:
+        parts = path.relative_to(package).with_suffix("").parts
+        paths[".".join(("cute_py", *(parts[:-1] if parts[-1] == "__init__" else parts)))] = path
+    imported: dict[str, set[str]] = {}
+    for module, path in paths.items():
+        names = set()
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                names |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                inside = {f"{node.module}.{alias.name}" for alias in node.names}
+                names |= {name if name in paths else node.module for name in inside}
+        imported[module] = names & paths.keys()
+
+    def reached(start: str) -> set[str]:
+        found, left = set(), [start]
+        while left:
+            new = imported[left.pop()] - found
+            found |= new
+            left += new
+        return found
+
+    return sorted(
+        f"{module} imports {name}" for module in paths for name in imported[module] if module in reached(name)
+    )
+
+
 def test_every_folder_has_a_layer() -> None:
     assert {path.name for path in (ROOT / "csrc").iterdir() if path.is_dir()} == set(CSRC)
     entries = [x for x in (ROOT / "python" / "cute_py").iterdir() if x.suffix == ".py" or (x / "__init__.py").exists()]
@@ -98,6 +128,28 @@ def test_includes_point_down() -> None:
 
 def test_imports_point_down() -> None:
     assert python_violations(ROOT / "python" / "cute_py") == []
+
+
+def test_no_module_imports_one_that_imports_it() -> None:
+    assert python_circles(ROOT / "python" / "cute_py") == []
+
+
+@pytest.mark.parametrize(
+    ("file", "line"),
+    [
+        ("catalogue/report.py", "if TYPE_CHECKING:\n    from cute_py.catalogue.kernels import Kernel"),
+        ("catalogue/playback.py", "def trace():\n    from cute_py.catalogue import trace"),
+        ("layout/tensor.py", "import cute_py.layout.printing"),
+        ("products/arrays.py", "from cute_py.products.tuning import tune"),
+    ],
+)
+def test_a_planted_circle_is_found(tmp_path: Path, file: str, line: str) -> None:
+    package = tmp_path / "cute_py"
+    shutil.copytree(ROOT / "python" / "cute_py", package, ignore=shutil.ignore_patterns("*.so"))
+    path = package / file
+    path.write_text(path.read_text() + f"\n{line}\n")
+    own = f"cute_py.{file.removesuffix('.py').replace('/', '.')}"
+    assert any(circle.startswith(f"{own} imports") for circle in python_circles(package))
 
 
 @pytest.mark.parametrize(

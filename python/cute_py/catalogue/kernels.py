@@ -223,7 +223,7 @@ class Kernel(Drawable):
         """
         from pathlib import Path
 
-        from cute_py.catalogue.report import kernel_report
+        from cute_py.catalogue.report import kernel_report  # only reports need html
 
         page = kernel_report(self).encode()
         place = Path(path)

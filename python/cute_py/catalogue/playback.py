@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +15,6 @@ from cute_py.drawing.picture import Drawable, Picture
 from cute_py.drawing.subjects import picture_of_access
 from cute_py.errors import OperandError
 from cute_py.machine.banks import WARP, BankConflicts, served_together, wavefronts
-
-if TYPE_CHECKING:
-    from cute_py.catalogue.trace import Trace
 
 __all__ = ["Instruction", "Playback"]
 
@@ -104,12 +101,18 @@ class Instruction(Drawable):
 class Playback(Sequence[Instruction]):
     """The accesses of one warp, in order: phase by phase, and in a phase the first of each thread, then the second."""
 
-    def __init__(self, trace: Trace, block: tuple[int, int], warp: int, places: dict[str, Place]) -> None:
-        every = trace.accesses
+    def __init__(
+        self,
+        kernel: str,
+        every: npt.NDArray[np.void],
+        block: tuple[int, int],
+        warp: int,
+        places: dict[str, Place],
+    ) -> None:
         in_block = (every["block_m"] == block[0]) & (every["block_n"] == block[1])
         if not in_block.any():
             raise OperandError(
-                f"instructions: the trace of {trace.kernel} has no block {_core.print_tiler(block)}\n  next: block=(0, 0), or trace a larger product"
+                f"instructions: the trace of {kernel} has no block {_core.print_tiler(block)}\n  next: block=(0, 0), or trace a larger product"
             )
         mine = every[in_block & (every["thread"] // WARP == warp)]
         if not len(mine):

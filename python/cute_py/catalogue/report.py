@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from cute_py import _core
 from cute_py._core import Layout
-from cute_py.catalogue.trace import audit
+from cute_py.catalogue.config import KernelConfig
+from cute_py.catalogue.trace import Trace, audit
 from cute_py.drawing.picture import LINK_ALL, Picture, linking_script, linking_style, to_facts, to_html_fragment
 from cute_py.drawing.subjects import picture_of_banks, picture_of_layout, picture_of_tv
 from cute_py.errors import OperandError
 from cute_py.layout.tensor import local_tile, make_tensor
 
-if TYPE_CHECKING:
-    from cute_py.catalogue.kernels import Kernel
-
-__all__ = ["SECTIONS", "Part", "kernel_report"]
+__all__ = ["SECTIONS", "Described", "Part", "kernel_report"]
 
 Part = str | Picture  # HTML, or what becomes HTML
 
@@ -37,7 +35,43 @@ pre { background: #f3f3f3; padding: .6rem; overflow-x: auto; } nav a { margin-ri
 """
 
 
-def kernel_report(kernel: Kernel) -> str:
+class Described(Protocol):
+    """What a report asks of a kernel. A `Kernel` has it, and imports this module."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def targets(self) -> tuple[str, ...]: ...
+    @property
+    def compute_capability(self) -> int: ...
+    @property
+    def layout(self) -> str: ...
+    @property
+    def modes_m(self) -> int: ...
+    @property
+    def most_m(self) -> int | None: ...
+    @property
+    def tile(self) -> tuple[int, int, int]: ...
+    @property
+    def threads(self) -> int: ...
+    @property
+    def stages(self) -> int: ...
+    @property
+    def shared_bytes(self) -> int: ...
+    @property
+    def registers(self) -> int | None: ...
+    @property
+    def predicated(self) -> bool: ...
+    @property
+    def alignment_bytes(self) -> int: ...
+    @property
+    def copies_boxes(self) -> bool: ...
+    @property
+    def config(self) -> KernelConfig: ...
+    def trace(self, *, spaces: tuple[str, ...]) -> Trace: ...
+
+
+def kernel_report(kernel: Described) -> str:
     """Return the page."""
     sections = [(title, section(kernel)) for title, section in SECTIONS.items()]
     pictures = [part for _, parts in sections for part in parts if isinstance(part, Picture)]
@@ -62,7 +96,7 @@ def _anchor(title: str) -> str:
     return title.lower().replace(" ", "-")
 
 
-def _facts(kernel: Kernel) -> list[Part]:
+def _facts(kernel: Described) -> list[Part]:
     rows = [
         ("runs on", ", ".join(kernel.targets)),
         ("made for", f"compute capability {kernel.compute_capability / 10:.1f} and later"),
@@ -80,7 +114,7 @@ def _facts(kernel: Kernel) -> list[Part]:
     return [_table(rows)]
 
 
-def _roles(kernel: Kernel) -> list[tuple[str, str]]:
+def _roles(kernel: Described) -> list[tuple[str, str]]:
     roles = kernel.config.roles
     if roles is None:
         return []
@@ -91,7 +125,7 @@ def _roles(kernel: Kernel) -> list[tuple[str, str]]:
     ]
 
 
-def _tiles(kernel: Kernel) -> list[Part]:
+def _tiles(kernel: Described) -> list[Part]:
     config = kernel.config
     owners = f"tCgC  {config.layout_c_tv}  (thread,value) of the tile of C"
     if not _copies_are_fixed(kernel):
@@ -112,12 +146,12 @@ def _tiles(kernel: Kernel) -> list[Part]:
     return [_pre("\n".join(lines))]
 
 
-def _copies_are_fixed(kernel: Kernel) -> bool:
+def _copies_are_fixed(kernel: Described) -> bool:
     """Do the layouts alone say what a thread copies? Else the strides and extents of the operands do, too."""
     return kernel.modes_m == 1 and kernel.most_m is None and not kernel.copies_boxes
 
 
-def _shared_memory(kernel: Kernel) -> list[Part]:
+def _shared_memory(kernel: Described) -> list[Part]:
     parts: list[Part] = []
     for operand, layout, element in (
         ("A", kernel.config.smem_layout_a, kernel.config.type_a),
@@ -133,12 +167,12 @@ def _shared_memory(kernel: Kernel) -> list[Part]:
     return parts
 
 
-def _copies(kernel: Kernel) -> list[Part]:
+def _copies(kernel: Described) -> list[Part]:
     parts: list[Part] = []
     config = kernel.config
     for operand, copy, threads, box, element in (
-        ("A", kernel.tiled_copy_a, config.thread_layout_a, config.box_a, config.type_a),
-        ("B", kernel.tiled_copy_b, config.thread_layout_b, config.box_b, config.type_b),
+        ("A", config.tiled_copy_a, config.thread_layout_a, config.box_a, config.type_a),
+        ("B", config.tiled_copy_b, config.thread_layout_b, config.box_b, config.type_b),
     ):
         if copy is not None:
             parts += [_pre(f"{operand}: {copy}"), copy._picture()]
@@ -158,9 +192,10 @@ def _copies(kernel: Kernel) -> list[Part]:
     return parts
 
 
-def _math(kernel: Kernel) -> list[Part]:
-    if kernel.tiled_mma is not None:
-        return [_pre(str(kernel.tiled_mma)), kernel.tiled_mma._picture()]
+def _math(kernel: Described) -> list[Part]:
+    mma = kernel.config.tiled_mma
+    if mma is not None:
+        return [_pre(str(mma)), mma._picture()]
     threads = kernel.config.thread_layout_c
     if threads is None:
         return [
@@ -174,12 +209,12 @@ def _thread_picture(operand: str, threads: Layout) -> Picture:
     return picture_of_tv(f"Threads of {operand}", _core.product_each(threads), tv)
 
 
-def _owners(kernel: Kernel) -> list[Part]:
+def _owners(kernel: Described) -> list[Part]:
     m, n, _ = kernel.tile
     return [picture_of_tv(f"Owners of a {m}x{n} tile of C: thread, accumulator", (m, n), kernel.config.layout_c_tv)]
 
 
-def _banks(kernel: Kernel) -> list[Part]:
+def _banks(kernel: Described) -> list[Part]:
     trace = kernel.trace(spaces=("shared",))
     try:
         costs = _table([(access.rstrip(":"), str(cost)) for access, cost in audit(trace).items()])
@@ -208,7 +243,7 @@ def _pre(text: Any) -> str:
 
 
 # What a report says, in order.
-SECTIONS: dict[str, Callable[[Kernel], list[Part]]] = {
+SECTIONS: dict[str, Callable[[Described], list[Part]]] = {
     "Facts": _facts,
     "Tiles": _tiles,
     "Shared memory": _shared_memory,

@@ -108,7 +108,7 @@ class Trace:
             "C": _place("C", self.C),
             "shared": _in_shared(self.kernel),
         }
-        return Playback(self, block, warp, places)
+        return Playback(self.kernel, self.accesses, block, warp, places)
 
     def __repr__(self) -> str:
         m, n, k = *self.C.shape, self.A.shape[1]
