@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import cute_py.layout as cl
 from cute_py import LayoutError, make_tensor
+from cute_py._notation import read_layout, read_text
 from cute_py.layout import ComposedLayout, E, Int, Layout, LayoutLeft, LayoutRight, ScaledBasis, Swizzle
 
 TEXT = settings(derandomize=True, deadline=None, max_examples=300, database=None)
@@ -334,3 +335,30 @@ def test_is_static() -> None:
     ]
     assert not any(map(cl.is_static, unknown))
     assert cl.is_static(make_tensor("float", Layout("(_4,_8):(_1,_4)")))
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("(4,3)", cl.Layout),
+        (" (4,3) : (3,1) ", cl.Layout),
+        ("<4,3>", tuple),
+        (" <3:4,8:2>", tuple),
+        ("S<2,0,3>", cl.Swizzle),
+        ("Sw<2,0,3> o 0 o (4,4)", cl.ComposedLayout),
+        ("Sw<2,0,3>o0o(4,4):(4,1)", cl.ComposedLayout),
+    ],
+)
+def test_what_a_text_is(text: str, kind: type) -> None:
+    """A layout, a swizzle or a tiler, however it is spaced; a tiler is no layout."""
+    assert isinstance(read_text(text), kind)
+    if kind in (cl.Layout, cl.ComposedLayout):
+        assert read_layout(text) == read_text(text)
+    else:
+        with pytest.raises(LayoutError):
+            read_layout(text)
+
+
+def test_a_broken_text_is_refused_where_it_breaks() -> None:
+    with pytest.raises(LayoutError, match="at character 5"):
+        read_text("(4,3)x")

@@ -15,6 +15,7 @@ from typing import Any
 
 import cute_py
 from cute_py import atoms, layout
+from cute_py._notation import read_layout, read_text
 from cute_py.atoms import tiled
 from cute_py.catalogue.config import KernelConfig
 from cute_py.catalogue.kernels import Kernel, Kernels
@@ -83,9 +84,8 @@ _WITH_SUBSCRIPTS = (tuple, list, layout.Layout, layout.ComposedLayout, tensor.Te
 def evaluate(text: str) -> Any:
     """Return the value of an expression. Raises OperandError for what cannot be read, CuteError for what cannot be done."""
     try:
-        if text.lstrip().startswith("Sw") and " o " not in text:
-            return layout.parse(text)
-        return layout.Layout(text) if "o" not in text else layout.ComposedLayout(text)
+        value = read_text(text)
+        return value if isinstance(value, layout.Swizzle) else read_layout(text)
     except LayoutError as error:
         notation_error = error
     if len(text) > LONGEST:

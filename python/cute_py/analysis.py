@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from cute_py import _core
 from cute_py._core import ComposedLayout, Layout, Swizzle
+from cute_py._notation import read_layout
 from cute_py.atoms import value_type
 from cute_py.errors import LayoutError, OperandError
 
@@ -423,7 +424,7 @@ def coalescing(
 
 def _read(operation: str, value: Any) -> Any:
     if isinstance(value, str):
-        return ComposedLayout(value) if "o" in value else Layout(value)
+        return read_layout(value)
     if not isinstance(value, (Layout, ComposedLayout)):
         raise OperandError(f"{operation}: expected a layout, not {type(value).__name__}")
     return value

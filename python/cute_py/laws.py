@@ -14,6 +14,7 @@ from typing import Any
 
 from cute_py import _core
 from cute_py._core import ComposedLayout, Layout
+from cute_py._notation import read_text
 from cute_py.errors import LayoutError, OperandError
 
 __all__ = ["LAWS", "Law", "check_law"]
@@ -106,7 +107,7 @@ def _modes_of(operation: str, layout: Any, result: Any) -> Layout:
 
 def _read(value: Any) -> Any:
     if isinstance(value, str):
-        value = _core.parse(value) if value.lstrip()[:1] in "<S" else Layout(value)
+        value = read_text(value)
     return tuple(map(_read, value)) if isinstance(value, (tuple, list)) else value
 
 

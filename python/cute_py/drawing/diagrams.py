@@ -8,6 +8,7 @@ from typing import Any
 
 from cute_py import _core
 from cute_py._core import ComposedLayout, Layout
+from cute_py._notation import read_text
 from cute_py.drawing.picture import Drawable, Panel, Picture
 from cute_py.drawing.subjects import picture_of_layout, picture_of_tv
 from cute_py.errors import LayoutError, OperandError
@@ -67,9 +68,7 @@ def diagram(operation: str, *arguments: Any) -> Diagram:
 
 
 def _read(value: Any) -> Any:
-    if isinstance(value, str):
-        return _core.parse(value) if value.lstrip()[:1] in "<S" else _core.make_layout(value)
-    return value
+    return read_text(value) if isinstance(value, str) else value
 
 
 def _divide(operation: str, layout: Any, tiler: Any) -> Picture:

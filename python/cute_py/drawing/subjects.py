@@ -199,10 +199,12 @@ class _Paint:
         if self._color == "tile":
             tiles = [c // t for c, t in zip(flat, self.tile, strict=False) if t]
             return sum(number * step for number, step in zip(tiles, (1, 3), strict=False))
-        mode = {"row": 0, "mode0": 0, "column": 1, "mode1": 1}[str(self._color)]
+        mode, by_outermost = {"row": (0, False), "mode0": (0, True), "column": (1, False), "mode1": (1, True)}[
+            str(self._color)
+        ]
         if mode >= len(flat):
             return 0
-        if str(self._color).startswith("mode"):
+        if by_outermost:
             return _outermost(coordinate[mode] if isinstance(coordinate, tuple) else coordinate)
         return flat[mode]
 

@@ -26,6 +26,7 @@ from cute_py.errors import CuteError, LayoutError, OperandError
 from cute_py.explorer.markup import field, hidden, link, note, options, pre, table, titled
 from cute_py.explorer.words import WORDS
 from cute_py.laws import LAWS, check_law
+from cute_py.layout.steps import OPERATIONS
 from cute_py.layout.tensor import Tensor
 from cute_py.machine.banks import bank_conflicts, best_swizzle
 
@@ -241,7 +242,7 @@ def _matrix(matrix: Any) -> str:
 # ---- Operations
 
 
-_OF_ONE = ("coalesce", "right_inverse", "left_inverse")
+_OF_ONE = tuple(op for op, (_, most) in OPERATIONS.items() if most == 1)
 _OF_LAYOUTS = ("blocked_product", "raked_product")
 
 
@@ -304,18 +305,15 @@ def operation(query: Query) -> View:
 
 
 def _second(op: str, text: str) -> Any:
-    """Return the second argument: a layout where there is a colon or has to be one, else a tiler or an integer."""
+    """Return the second argument: a layout, a tiler or an integer; of a product by layouts, the layout of a shape, too."""
     if not text:
         raise OperandError(f"operation: {op} needs B; next: a layout such as 4:2, or a tiler such as (4,3)")
-    if text.startswith("<"):
-        return _core.parse(text)
-    if ":" in text or op in _OF_LAYOUTS:
+    try:
+        value = _core.parse(text)
+    except LayoutError:
         value = evaluate(text)
-    else:
-        try:
-            return _core.shape(text)
-        except LayoutError:
-            value = evaluate(text)
+    if op in _OF_LAYOUTS and isinstance(value, (int, tuple)):
+        value = evaluate(text)  # as a shape
     if isinstance(value, Tensor) or not isinstance(value, (cl.Layout, cl.ComposedLayout, int, tuple)):
         raise OperandError(f"operation: B is a layout or a tiler, not {type(value).__name__}")
     return value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from cute_py._core import ComposedLayout, Layout, ScaledBasis, Swizzle
@@ -119,6 +118,8 @@ def is_static(x: Any) -> bool:
     if isinstance(x, (tuple, list)):
         return all(map(is_static, x))
     x = getattr(x, "layout", x)
-    if isinstance(x, (Layout, ComposedLayout, Swizzle)):
-        return re.search(r"\bint\b", x.to_cpp()) is None
-    return isinstance(x, Int) or (isinstance(x, ScaledBasis) and str(x).startswith("_"))
+    if isinstance(x, Layout):
+        return is_static((x.shape, x.stride))
+    if isinstance(x, ComposedLayout):
+        return is_static((x.outer, x.offset, x.inner))
+    return isinstance(x.value if isinstance(x, ScaledBasis) else x, (Int, Swizzle))

@@ -11,6 +11,7 @@ import numpy as np
 from cute_py import _core
 from cute_py._core import ComposedLayout, Layout
 from cute_py._dtypes import NOT_IN_NUMPY
+from cute_py._notation import read_layout
 from cute_py.errors import LayoutError, OperandError
 from cute_py.layout.tensor import Tensor
 
@@ -134,7 +135,7 @@ def _layout(value: Any) -> Any:
     if isinstance(value, Tensor):
         return value.layout
     if isinstance(value, str):
-        return ComposedLayout(value) if "o" in value else Layout(value)
+        return read_layout(value)
     if not isinstance(value, (Layout, ComposedLayout)):
         raise OperandError(
             f"print_layout: expected a layout, not {type(value).__name__}; next: print_tensor(make_tensor(x)) prints an array"

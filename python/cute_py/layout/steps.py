@@ -8,9 +8,10 @@ from typing import Any
 
 from cute_py import _core
 from cute_py._core import ComposedLayout, Layout
+from cute_py._notation import read_text
 from cute_py.errors import LayoutError, OperandError
 
-__all__ = ["Steps", "explain_layout"]
+__all__ = ["OPERATIONS", "Steps", "explain_layout"]
 
 Step = tuple[str, dict[str, Any]]
 
@@ -42,14 +43,14 @@ class Steps(str):
 def explain_layout(what: Any, *arguments: Any) -> Steps:
     """Return the steps of an operation on layouts, the function or its name. `cute_py.explain` says more."""
     operation = what if isinstance(what, str) else getattr(what, "__name__", repr(what))
-    if operation not in _OPERATIONS:
+    if operation not in OPERATIONS:
         import difflib  # only errors need it
 
-        near = difflib.get_close_matches(operation, _OPERATIONS, n=3, cutoff=0.4)
+        near = difflib.get_close_matches(operation, OPERATIONS, n=3, cutoff=0.4)
         raise OperandError(
-            f"explain: there are no steps for {operation!r}; {'near: ' + ', '.join(near) if near else 'there are: ' + ', '.join(_OPERATIONS)}"
+            f"explain: there are no steps for {operation!r}; {'near: ' + ', '.join(near) if near else 'there are: ' + ', '.join(OPERATIONS)}"
         )
-    least, most = _OPERATIONS[operation]
+    least, most = OPERATIONS[operation]
     if not least <= len(arguments) <= most:
         wanted = str(least) if least == most else f"{least} or {most}"
         raise OperandError(f"explain: {operation} takes {wanted} arguments, not {len(arguments)}")
@@ -74,7 +75,7 @@ def _steps(operation: str, lines: list[str], steps: list[Step], result: Any, err
 
 def _read(value: Any) -> Any:
     if isinstance(value, str):
-        value = _core.parse(value) if " o " in value or "<" in value else Layout(value)
+        value = read_text(value)
     if isinstance(value, ComposedLayout):
         raise LayoutError("explain: a composed layout acts by its inner layout; next: explain that")
     return tuple(_read(v) for v in value) if isinstance(value, (tuple, list)) else value
@@ -455,7 +456,7 @@ _RENDER: dict[str, Callable[[Layout, Any, list[Step], Any], list[str]]] = {
 _OF_COORDINATES = ("idx2crd", "crd2idx")
 
 # The least and the most arguments of each.
-_OPERATIONS: dict[str, tuple[int, int]] = {
+OPERATIONS: dict[str, tuple[int, int]] = {
     "coalesce": (1, 1),
     "composition": (2, 2),
     "complement": (1, 2),

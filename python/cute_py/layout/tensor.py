@@ -20,6 +20,7 @@ import numpy as np
 from cute_py import _core
 from cute_py._core import ComposedLayout, Layout, ScaledBasis, Swizzle
 from cute_py._dtypes import DTYPES, NOT_IN_NUMPY, numpy_type
+from cute_py._notation import read_layout
 from cute_py._strided import as_strided
 from cute_py.drawing.picture import Drawable, Picture
 from cute_py.drawing.subjects import picture_of_layout
@@ -521,7 +522,7 @@ def make_tensor(
             )
         return _owning(owned, _as_layout(layout))
     if isinstance(array, str):
-        array = _layout_of_text(array)
+        array = read_layout(array)
     if isinstance(array, (Layout, ComposedLayout)):
         if layout is not None:
             raise LayoutError("make_tensor: one layout is enough; next: composition(A, B) is a layout of both")
@@ -583,7 +584,7 @@ def _owning(dtype: np.dtype[Any], layout: Layout | ComposedLayout) -> Tensor:
 
 def _as_layout(layout: Any) -> Layout | ComposedLayout:
     if isinstance(layout, str):
-        return _layout_of_text(layout)
+        return read_layout(layout)
     return layout if isinstance(layout, (Layout, ComposedLayout)) else _core.make_layout(layout)
 
 
@@ -790,10 +791,6 @@ def _thread_coord(index: int, threads: Layout) -> Any:
     if not isinstance(threads.shape, tuple):
         return coord
     return tuple(_core.crd2idx(c, s) for c, s in zip(coord, threads.shape, strict=True))
-
-
-def _layout_of_text(text: str) -> Layout | ComposedLayout:
-    return ComposedLayout(text) if "o" in text else Layout(text)
 
 
 def _tensor(operation: str, value: Any) -> Tensor:
