@@ -61,7 +61,8 @@ class ElementType:
     """NumPy has it without ml_dtypes."""
     is_complex: bool = False
     result: DTypeName | None = None
-    """The type of a new product of two of these where it is another one; float8's is bfloat16, as it holds few digits."""
+    """The type of a new product of two of these where it is another one; float8's is bfloat16, as it holds few digits.
+    """
 
     @property
     def is_integer(self) -> bool:
@@ -84,7 +85,9 @@ class ElementType:
 
     @property
     def largest(self) -> float:
-        """The largest finite number. In a type without infinity, NaN alone has the largest exponent and a mantissa of ones."""
+        """The largest finite number. In a type without infinity, NaN alone has the largest exponent and a mantissa of
+        ones.
+        """
         if self.name.endswith("fn"):
             return 2.0 ** (self.bias + 1) * (2 - 2.0 ** (1 - self.mantissa))
         return 2.0**self.bias * (2 - 2.0**-self.mantissa)
@@ -130,7 +133,9 @@ def stored_as(name: str) -> str:
 
 @lru_cache(maxsize=64)
 def numpy_type(name: str) -> Any:
-    """Return the NumPy type of a name such as ``"float32"``; ``"bfloat16"`` and ``"float8_e4m3fn"`` are those of ml_dtypes."""
+    """Return the NumPy type of a name such as ``"float32"``; ``"bfloat16"`` and ``"float8_e4m3fn"`` are those of
+    ml_dtypes.
+    """
     if name not in NOT_IN_NUMPY:
         return np.dtype(name)
     try:

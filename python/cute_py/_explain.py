@@ -28,8 +28,8 @@ def explain(what: Callable[..., Any], /, *arguments: Any) -> Steps: ...
 def explain(what: Any, /, *arguments: Any, **options: Any) -> Any:
     """Say where a product runs and which kernel it runs, or show the steps of a layout operation.
 
-    ``explain(gemm, A, B, **options)`` is ``gemm.explain(A, B, **options)``, and so for every product: nothing is computed, and the
-    choice is made by the same code as in a call.
+    ``explain(gemm, A, B, **options)`` is ``gemm.explain(A, B, **options)``, and so for every product: nothing is
+    computed, and the choice is made by the same code as in a call.
 
     >>> import cute_py, numpy as np
     >>> A = np.ones((128, 16), np.float32, order="F")
@@ -43,9 +43,10 @@ def explain(what: Any, /, *arguments: Any, **options: Any) -> Any:
     kernel: sgemm_sm80_nt_f32
       chosen: sgemm_sm80_nt_f32, 1 CTA: 6.26 us, math
 
-    ``explain("composition", A, B)`` or ``explain(composition, A, B)`` gives the steps, in words and numbers; so do ``"coalesce"``, ``"complement"``, the divides, the
-    products, the inverses, ``"idx2crd"`` and ``"crd2idx"`` with their arguments. It is a text, which a REPL shows as it is, with what the
-    algebra noted: ``.steps``, ``.result``, ``.error``.
+    ``explain("composition", A, B)`` or ``explain(composition, A, B)`` gives the steps, in words and numbers; so do
+    ``"coalesce"``, ``"complement"``, the divides, the products, the inverses, ``"idx2crd"`` and ``"crd2idx"`` with
+    their arguments. It is a text, which a REPL shows as it is, with what the algebra noted: ``.steps``, ``.result``,
+    ``.error``.
 
     >>> print(cute_py.explain("coalesce", "(2,(1,6)):(1,(6,2))"))
     coalesce (2,(1,6)):(1,(6,2))

@@ -1,9 +1,10 @@
-"""What ``cute-py draw`` draws, and ``cute-py layout`` and ``cute-py explore`` show: text in CuTe's notation, or a call of the package's functions.
+"""What ``cute-py draw`` draws, and ``cute-py layout`` and ``cute-py explore`` show: text in CuTe's notation, or a call
+of the package's functions.
 
 An expression may come from anywhere, so it is not run as Python. It is made of literals, tuples, calls, subscripts and
 products of integers; of the functions and classes in `NAMES`, which compute layouts and do nothing else; and of those
-attributes of their results that `ATTRIBUTES` lists. There are no modules among them, no methods of text, and nothing that
-touches a file.
+attributes of their results that `ATTRIBUTES` lists. There are no modules among them, no methods of text, and nothing
+that touches a file.
 """
 
 from __future__ import annotations
@@ -82,7 +83,9 @@ _WITH_SUBSCRIPTS = (tuple, list, layout.Layout, layout.ComposedLayout, tensor.Te
 
 
 def evaluate(text: str) -> Any:
-    """Return the value of an expression. Raises OperandError for what cannot be read, CuteError for what cannot be done."""
+    """Return the value of an expression. Raises OperandError for what cannot be read, CuteError for what cannot be
+    done.
+    """
     try:
         value = read_text(text)
         return value if isinstance(value, layout.Swizzle) else read_layout(text)

@@ -17,11 +17,11 @@ __all__ = ["write_whole"]
 def write_whole(path: Path, write: Callable[[IO[bytes]], Any]) -> None:
     """Write a file beside its place and then move it there, with the mode of the file that it replaces. Raises OSError.
 
-    A link stays one: the file that it leads to is replaced. What is no file, such as a FIFO or a device, is not replaced but
-    refused, and so is a file that may not be written to.
+    A link stays one: the file that it leads to is replaced. What is no file, such as a FIFO or a device, is not
+    replaced but refused, and so is a file that may not be written to.
 
-    A new file gets the mode that any new file of the process gets. The kernel sees to that: the umask belongs to all threads,
-    and can only be read by setting it.
+    A new file gets the mode that any new file of the process gets. The kernel sees to that: the umask belongs to all
+    threads, and can only be read by setting it.
     """
     path = path.resolve() if path.is_symlink() else path
     mode = None

@@ -1,8 +1,9 @@
 """CuTe's algorithms on tensors, by elements: what a kernel's lines do, run by Python.
 
-They take `cute_py.Tensor`, as ``make_tensor``, ``local_tile`` and ``partition_X`` make them, and go through the coordinates in the order
-that CuTe's functions of the same names do, so that one can type a kernel from a C++ text and follow it; they are meant for small tensors.
-`gemm` here is CuTe's, which adds to its last argument; `cute_py.gemm` is the product.
+They take `cute_py.Tensor`, as ``make_tensor``, ``local_tile`` and ``partition_X`` make them, and go through the
+coordinates in the order that CuTe's functions of the same names do, so that one can type a kernel from a C++ text and
+follow it; they are meant for small tensors. `gemm` here is CuTe's, which adds to its last argument; `cute_py.gemm` is
+the product.
 
 >>> import numpy as np
 >>> from cute_py import make_tensor
@@ -52,7 +53,8 @@ def clear(tensor: Tensor) -> None:
 
 
 def transform(*arguments: Any) -> None:
-    """``transform(t, f)``, ``transform(x, out, f)`` or ``transform(x, y, out, f)``: ``out(i) = f(x(i), y(i))`` for every i.
+    """``transform(t, f)``, ``transform(x, out, f)`` or ``transform(x, y, out, f)``: ``out(i) = f(x(i), y(i))`` for
+    every i.
 
     Raises OperandError for other arguments and LayoutError for sizes that differ.
     """
@@ -69,9 +71,10 @@ def transform(*arguments: Any) -> None:
 def axpby(alpha: Any, x: Tensor, beta: Any, y: Tensor, p: Predicate = None) -> None:
     """``y(i) = alpha * x(i) + beta * y(i)`` for every i, or where ``p(i)``; with beta 0, y is not read.
 
-    ``p`` is a tensor of truth values of y's shape, whose strides may be 0, or a function of y's coordinate. Elements where it is false
-    are neither read nor written, and need not exist. alpha, beta and x keep their types: half of an int32 is added as a float and the sum
-    is cut off to y's type, as C++ does. OperandError for complex numbers that would go to a real y, and for elements that are no numbers.
+    ``p`` is a tensor of truth values of y's shape, whose strides may be 0, or a function of y's coordinate. Elements
+    where it is false are neither read nor written, and need not exist. alpha, beta and x keep their types: half of an
+    int32 is added as a float and the sum is cut off to y's type, as C++ does. OperandError for complex numbers that
+    would go to a real y, and for elements that are no numbers.
     """
     _writeable("axpby", "y", y)
     _same_sizes("axpby", x, y)
@@ -85,11 +88,12 @@ def axpby(alpha: Any, x: Tensor, beta: Any, y: Tensor, p: Predicate = None) -> N
 
 
 def copy(*arguments: Any) -> None:
-    """``copy(source, destination)``, or ``copy(atom, source, destination)`` for one thread's parts, made by ``partition_S`` and ``_D``.
+    """``copy(source, destination)``, or ``copy(atom, source, destination)`` for one thread's parts, made by
+    ``partition_S`` and ``_D``.
 
-    Element i goes to element i, in the order of coordinates. Through an atom or a TiledCopy the modes are checked as C++ checks them:
-    (CPY, ...), a value of the atom for each element of mode 0. An atom that exchanges values between threads (ldmatrix, stmatrix) does not
-    copy one thread's elements to the same thread: OperandError.
+    Element i goes to element i, in the order of coordinates. Through an atom or a TiledCopy the modes are checked as
+    C++ checks them: (CPY, ...), a value of the atom for each element of mode 0. An atom that exchanges values between
+    threads (ldmatrix, stmatrix) does not copy one thread's elements to the same thread: OperandError.
     """
     if len(arguments) == 2:
         for name, tensor in zip(("source", "destination"), arguments, strict=True):
@@ -128,15 +132,16 @@ def _values_of(operation: str, how: Any) -> int:
 
 
 def copy_if(*arguments: Any) -> None:
-    """``copy_if(p, source, destination)``: ``destination(i) = source(i)`` where ``p(i)``, or with an atom in front of p.
+    """``copy_if(p, source, destination)``: ``destination(i) = source(i)`` where ``p(i)``, or with an atom in front of
+    p.
 
-    p is a tensor of truth values, or a function of the source's coordinate. A tensor may have more elements than the source: its first
-    ones are asked, as in C++. Elements where p is false are neither read nor written, and need not exist: a ragged tile is copied with
-    ``elem_less`` of a coordinate tensor that was cut alike.
+    p is a tensor of truth values, or a function of the source's coordinate. A tensor may have more elements than the
+    source: its first ones are asked, as in C++. Elements where p is false are neither read nor written, and need not
+    exist: a ragged tile is copied with ``elem_less`` of a coordinate tensor that was cut alike.
 
-    With an atom or a TiledCopy, as for `copy`, source and destination are (V, Rest...) and a tensor p is ([V], Rest...): it is asked once
-    for each vector that the atom moves, of the vector's first element. Without the mode V it speaks of all of mode 0, which is one vector
-    then. A function is asked of the coordinate in Rest.
+    With an atom or a TiledCopy, as for `copy`, source and destination are (V, Rest...) and a tensor p is ([V],
+    Rest...): it is asked once for each vector that the atom moves, of the vector's first element. Without the mode V it
+    speaks of all of mode 0, which is one vector then. A function is asked of the coordinate in Rest.
     """
     if len(arguments) not in (3, 4):
         raise OperandError("copy_if: give (p, source, destination) or (atom, p, source, destination)")
@@ -200,15 +205,16 @@ def _copy_vector(values: int, p: Tensor, source: Tensor, destination: Tensor) ->
 
 
 def gemm(*arguments: Any) -> None:
-    """``gemm(A, B, C)`` or ``gemm(mma, A, B, C)``: adds products to C, and with a D in front of A writes the sums to it.
+    """``gemm(A, B, C)`` or ``gemm(mma, A, B, C)``: adds products to C, and with a D in front of A writes the sums to
+    it.
 
-    The modes are (V)x(V)->(V), (M)x(N)->(M,N), (M,K)x(N,K)->(M,N), (V,M)x(V,N)->(V,M,N) or (V,M,K)x(V,N,K)->(V,M,N), as in C++. k
-    ascends in the outermost loop; each step is one multiply-add: of floats fused, so that it is rounded once, of a C of 16 bits to float32
-    and then to C's type, as kernels do. Of factors of 16 bits and a float32 C the products are exact. Factors of a wider type than C's are
-    multiplied and added in theirs, and each sum is converted to C's.
+    The modes are (V)x(V)->(V), (M)x(N)->(M,N), (M,K)x(N,K)->(M,N), (V,M)x(V,N)->(V,M,N) or (V,M,K)x(V,N,K)->(V,M,N), as
+    in C++. k ascends in the outermost loop; each step is one multiply-add: of floats fused, so that it is rounded once,
+    of a C of 16 bits to float32 and then to C's type, as kernels do. Of factors of 16 bits and a float32 C the products
+    are exact. Factors of a wider type than C's are multiplied and added in theirs, and each sum is converted to C's.
 
-    ``mma`` is a `TiledMMA` or an atom of one thread (UniversalFMA). A tensor core's instruction works on the registers of several threads,
-    which one thread's fragments do not show: OperandError.
+    ``mma`` is a `TiledMMA` or an atom of one thread (UniversalFMA). A tensor core's instruction works on the registers
+    of several threads, which one thread's fragments do not show: OperandError.
     """
     mma, tensors = _split(arguments)
     d, a, b, c = tensors
@@ -267,7 +273,9 @@ def _axes(tensor: Tensor, kind: str) -> np.ndarray[Any, Any]:
 
 
 def _fused(a: Any, b: Any, c: Any, dtype: np.dtype[Any]) -> Any:
-    """Return a * b + c: of float32 and float64 rounded once, of shorter floats in float32 and then to theirs, of others as NumPy does."""
+    """Return a * b + c: of float32 and float64 rounded once, of shorter floats in float32 and then to theirs, of others
+    as NumPy does.
+    """
     if dtype.kind in "biuc" or dtype.itemsize > 8:
         with np.errstate(over="ignore", invalid="ignore"):
             return np.asarray(a, dtype) * np.asarray(b, dtype) + np.asarray(c, dtype)
@@ -346,7 +354,9 @@ def _assign(tensor: Tensor, value: Any) -> None:
 
 
 def _common_type(operation: str, out: Tensor, *values: Any) -> np.dtype[Any]:
-    """Return the type that a sum is computed in: what holds the result's elements and all others. Python's numbers are as wide as need be."""
+    """Return the type that a sum is computed in: what holds the result's elements and all others. Python's numbers are
+    as wide as need be.
+    """
     assert out.dtype is not None
     types = [out.dtype]
     for value in values:

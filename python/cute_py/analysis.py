@@ -1,7 +1,8 @@
-"""What can be said about a layout as a function: which indices it reaches and how often, where it is contiguous, what it does to memory.
+"""What can be said about a layout as a function: which indices it reaches and how often, where it is contiguous, what
+it does to memory.
 
-Everything takes a `Layout`, a `ComposedLayout` or text, and layouts of indices alone; LayoutError for those of coordinates, and for more than
-2^24 coordinates, which are looked at one by one.
+Everything takes a `Layout`, a `ComposedLayout` or text, and layouts of indices alone; LayoutError for those of
+coordinates, and for more than 2^24 coordinates, which are looked at one by one.
 
 >>> from cute_py import Layout
 >>> from cute_py.analysis import gaps, image, is_injective
@@ -79,7 +80,9 @@ def is_surjective(layout: Any, size: int | None = None) -> bool:
 
 
 def is_bijective(layout: Any, size: int | None = None) -> bool:
-    """Return whether every index below ``size``, by default ``cosize(layout)``, is reached exactly once, and no other."""
+    """Return whether every index below ``size``, by default ``cosize(layout)``, is reached exactly once, and
+    no other.
+    """
     indices = _indices("is_bijective", layout)
     whole = _whole("is_bijective", indices, size)
     return len(indices) == whole and bool(np.array_equal(np.sort(indices), np.arange(whole)))
@@ -97,7 +100,8 @@ def is_contiguous(layout: Any) -> bool:
 
 
 def contiguity(layout: Any) -> int:
-    """Return how many elements from coordinate 0 on are neighbours in memory, in their order: the widest vector from there.
+    """Return how many elements from coordinate 0 on are neighbours in memory, in their order: the widest vector from
+    there.
 
     >>> contiguity("(4,8):(1,4)"), contiguity("(4,8):(8,1)"), contiguity("(4,8):(1,8)")
     (32, 1, 4)
@@ -106,7 +110,8 @@ def contiguity(layout: Any) -> int:
 
 
 def mode_contiguity(layout: Any) -> tuple[int, ...]:
-    """Return `contiguity` of each mode on its own: of a layout (thread, value), that of the threads and that of one thread's values.
+    """Return `contiguity` of each mode on its own: of a layout (thread, value), that of the threads and that of one
+    thread's values.
 
     >>> mode_contiguity("(4,8):(8,1)")
     (1, 8)
@@ -183,7 +188,8 @@ def aliases(layout: Any) -> dict[int, list[Any]]:
 
 
 def cycles(layout: Any) -> list[tuple[int, ...]]:
-    """Return the cycles of a bijective layout as a permutation i -> layout(i), each from its least index on; fixed points are left out.
+    """Return the cycles of a bijective layout as a permutation i -> layout(i), each from its least index on; fixed
+    points are left out.
 
     >>> cycles("(2,3):(3,1)")
     [(1, 3, 4, 2)]
@@ -204,7 +210,9 @@ def cycles(layout: Any) -> list[tuple[int, ...]]:
 
 
 def period(layout: Any) -> int:
-    """Return the order of a bijective layout as a permutation: how often it is applied until everything is in its place."""
+    """Return the order of a bijective layout as a permutation: how often it is applied until everything is in its
+    place.
+    """
     return math.lcm(*(len(cycle) for cycle in cycles(layout)), 1)
 
 
@@ -225,8 +233,9 @@ def parity(layout: Any) -> int:
 def f2_matrix(layout: Any) -> npt.NDArray[np.uint8]:
     """Return the matrix of a layout over GF(2): column c is the index of the coordinate 2^c, bit r of it in row r.
 
-    Then ``layout(i)`` has the bits ``matrix @ bits(i) % 2``. Swizzles are such functions, and so are layouts of extents and strides that are powers
-    of two if no two modes reach one bit. Raises LayoutError, with a coordinate that shows it, for layouts that are none.
+    Then ``layout(i)`` has the bits ``matrix @ bits(i) % 2``. Swizzles are such functions, and so are layouts of extents
+    and strides that are powers of two if no two modes reach one bit. Raises LayoutError, with a coordinate that shows
+    it, for layouts that are none.
 
     >>> f2_matrix("(2,2):(2,1)")
     array([[0, 1],

@@ -1,7 +1,7 @@
 """The exceptions of cute_py.
 
-A message says which rule was broken, shows the operands as ``name dtype shape:stride device``, and ends with one step that
-helps.
+A message says which rule was broken, shows the operands as ``name dtype shape:stride device``, and ends with one step
+that helps.
 """
 
 from __future__ import annotations

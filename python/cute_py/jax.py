@@ -1,8 +1,9 @@
-"""Contractions in JAX: under ``jit``, ``grad``, ``vmap`` and their combinations, without Python in the compiled program.
+"""Contractions in JAX: under ``jit``, ``grad``, ``vmap`` and their combinations, without Python in the compiled
+program.
 
-A contraction is a primitive of its own, bilinear as ``lax.dot_general`` is: forward and reverse derivatives of any order are
-contractions of the same kernels, and a batch of ``vmap`` is one more mode. XLA calls cute_py as a foreign function, on the CPU
-and on CUDA devices.
+A contraction is a primitive of its own, bilinear as ``lax.dot_general`` is: forward and reverse derivatives of any
+order are contractions of the same kernels, and a batch of ``vmap`` is one more mode. XLA calls cute_py as a foreign
+function, on the CPU and on CUDA devices.
 
 >>> import jax, jax.numpy as jnp, cute_py.jax
 >>> q, k = jnp.ones((2, 5, 3)), jnp.ones((2, 7, 3))
@@ -60,22 +61,26 @@ def einsum(
     Parameters
     ----------
     operands
-        ``einsum("ij,jk->ik", A, B)``, or arrays each with a list of integers for its indices and a last one for the result.
-        Arrays of different types are converted to `jax.numpy.result_type` of all; numbers and weak types follow the others.
+        ``einsum("ij,jk->ik", A, B)``, or arrays each with a list of integers for its indices and a last one for the
+        result. Arrays of different types are converted to `jax.numpy.result_type` of all; numbers and weak types follow
+        the others.
     compute, out_dtype
-        What sums are computed in, as in `cute_py.gemm`, of the derivatives, too, as far as their types allow; and the result's type.
+        What sums are computed in, as in `cute_py.gemm`, of the derivatives, too, as far as their types allow; and the
+        result's type.
     optimize
         How opt_einsum orders the pairs of three operands and more: a name, True or False, or the path.
     precision
-        As jax.numpy's. float32 is always computed in float32, which meets every ``lax.Precision``. A ``lax.DotAlgorithmPreset`` or
-        its name is taken where it is one of cute_py's ways: ``"TF32_TF32_F32"`` is ``compute="tfloat32"``.
+        As jax.numpy's. float32 is always computed in float32, which meets every ``lax.Precision``. A
+        ``lax.DotAlgorithmPreset`` or its name is taken where it is one of cute_py's ways: ``"TF32_TF32_F32"`` is
+        ``compute="tfloat32"``.
     preferred_element_type
-        The result's type, as `out_dtype`, but as jax.numpy has it: beside it operands may be of any types, ``jnp.float64`` is what
-        sums are computed in, too, and what no kernel writes, such as int16 of int8, is converted to.
+        The result's type, as `out_dtype`, but as jax.numpy has it: beside it operands may be of any types,
+        ``jnp.float64`` is what sums are computed in, too, and what no kernel writes, such as int16 of int8, is
+        converted to.
 
-    One operand that is not summed is transposed. Intermediate results of float16 and bfloat16 are float32. Raises OperandError for
-    what does not fit, also for a result of 64 bits while JAX has no such types; and UnsupportedProblemError for types that no
-    kernel takes.
+    One operand that is not summed is transposed. Intermediate results of float16 and bfloat16 are float32. Raises
+    OperandError for what does not fit, also for a result of 64 bits while JAX has no such types; and
+    UnsupportedProblemError for types that no kernel takes.
 
     >>> import jax.numpy as jnp
     >>> einsum("ij,kj->ik", jnp.ones((2, 3)), jnp.ones((4, 3))).shape
@@ -105,8 +110,8 @@ def contract(
 ) -> Array:
     """Return alpha * (A contracted with B), with the modes that `subscripts` name, as in `cute_py.contract`.
 
-    `alpha` is a number, to which no derivative goes. `compute` and `out_dtype` are as in `cute_py.gemm`. Raises OperandError for
-    what does not fit, and UnsupportedProblemError for types that no kernel takes.
+    `alpha` is a number, to which no derivative goes. `compute` and `out_dtype` are as in `cute_py.gemm`. Raises
+    OperandError for what does not fit, and UnsupportedProblemError for types that no kernel takes.
 
     >>> import jax.numpy as jnp
     >>> contract("abk,ck->abc", jnp.ones((2, 3, 4)), jnp.ones((5, 4)), alpha=0.5)[0, 0, 0]
@@ -122,7 +127,8 @@ def contract(
 
 
 def gemm(A: Array, B: Array, *, alpha: complex = 1.0, compute: Any = None, out_dtype: Any = None) -> Array:
-    """Return alpha * A B^T: CuTe's GEMM. A is (M,K) and **B is (N,K)**; batches are a last mode of each. See `contract`.
+    """Return alpha * A B^T: CuTe's GEMM. A is (M,K) and **B is (N,K)**; batches are a last mode of each. See
+    `contract`.
 
     >>> import jax.numpy as jnp
     >>> gemm(jnp.ones((2, 3)), jnp.ones((4, 3))).shape
@@ -175,7 +181,8 @@ def tensordot(
     precision: Any = None,
     preferred_element_type: Any = None,
 ) -> Array:
-    """Return the sum over pairs of axes, as `jax.numpy.tensordot` has them; arrays of integers are axes, too. See `einsum`.
+    """Return the sum over pairs of axes, as `jax.numpy.tensordot` has them; arrays of integers are axes, too. See
+    `einsum`.
 
     >>> import jax.numpy as jnp
     >>> tensordot(jnp.ones((2, 3, 4)), jnp.ones((4, 3)), ([1, 2], [1, 0])).shape
@@ -274,7 +281,9 @@ def _asked(
 
 
 def _algorithm(function: str, precision: Any) -> str | None:
-    """Return the name of an algorithm of JAX's; None for a `lax.Precision`, since each is met by computing float32 in float32."""
+    """Return the name of an algorithm of JAX's; None for a `lax.Precision`, since each is met by computing float32 in
+    float32.
+    """
     try:
         if isinstance(precision, lax.DotAlgorithm):
             return _name_of(precision)
@@ -334,10 +343,11 @@ def _axes(axes: Any) -> Any:
 
 
 def _of_one_type(operands: Sequence[Any], preferred: Any = None) -> tuple[list[Any], str]:
-    """Return the operands as arrays of the type that JAX has for all of them, and that; numbers and weak types follow the others.
+    """Return the operands as arrays of the type that JAX has for all of them, and that; numbers and weak types follow
+    the others.
 
-    Beside complex ones, real operands stay real: both parts are multiplied as they are. Beside `preferred_element_type` jax.numpy
-    takes any types together. cute_py multiplies the two types of float8 by one another.
+    Beside complex ones, real operands stay real: both parts are multiplied as they are. Beside `preferred_element_type`
+    jax.numpy takes any types together. cute_py multiplies the two types of float8 by one another.
     """
     arrays = [jnp.asarray(x) for x in operands]
     types = {x.dtype.name for x in arrays if not x.weak_type}
@@ -436,7 +446,9 @@ def _one_beside(x: Any) -> Any:
 def _result_type(
     function: str, of_a: str, of_b: str, compute: str | None, out_dtype: str | None, alpha_is_complex: bool
 ) -> str:
-    """Return the type of a new product of factors of these types. The core knows, and refuses what it cannot compute."""
+    """Return the type of a new product of factors of these types. The core knows, and refuses what it cannot
+    compute.
+    """
     product = _core.make_product(function, labels=("mk", "nk", "mn"))
     ones = [np.ones((1, 1), jnp.dtype(x)) for x in (of_a, of_b)]
     alpha = 1j if alpha_is_complex else 1.0
@@ -451,7 +463,9 @@ def _with_operands(error: CuteError, a: Any, b: Any) -> CuteError:
 
 
 def _varying_alike(a: Any, b: Any) -> tuple[Any, Any]:
-    """Return two arrays that vary over the same axes of a mesh, in `jax.shard_map`. What varies over fewer gets its derivative summed."""
+    """Return two arrays that vary over the same axes of a mesh, in `jax.shard_map`. What varies over fewer gets its
+    derivative summed.
+    """
     of_a, of_b = _varying(_typeof(a)), _varying(_typeof(b))
     if of_a == of_b:
         return a, b
@@ -465,7 +479,9 @@ def _cast_to_varying(x: Any, axes: frozenset[Any]) -> Any:
 
 
 def _varying(aval: Any) -> frozenset[Any]:
-    """Return the axes of a mesh over which a value varies, as versions of JAX tell it; none in those that do not count them."""
+    """Return the axes of a mesh over which a value varies, as versions of JAX tell it; none in those that do not count
+    them.
+    """
     varying = aval.manual_axis_type.varying if hasattr(aval, "manual_axis_type") else getattr(aval, "vma", frozenset())
     return frozenset(varying)
 

@@ -59,8 +59,8 @@ class Law:
 def check_law(operation: str, *arguments: Any) -> Law:
     """Compute an operation and check what it promises at every coordinate.
 
-    Arguments are those of the operation; text in CuTe's notation will do. Raises OperandError for an operation without a law, LayoutError
-    where the operation does and for more than 65,536 coordinates.
+    Arguments are those of the operation; text in CuTe's notation will do. Raises OperandError for an operation without
+    a law, LayoutError where the operation does and for more than 65,536 coordinates.
     """
     if operation not in LAWS:
         raise OperandError(f"check_law: there is no law of {operation!r}; there are: {', '.join(LAWS)}")

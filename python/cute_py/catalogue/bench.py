@@ -1,4 +1,6 @@
-"""`bench`: products of many sizes, types and layouts by the kernels that are asked for, verified, beside a library's own."""
+"""`bench`: products of many sizes, types and layouts by the kernels that are asked for, verified, beside a library's
+own.
+"""
 
 from __future__ import annotations
 
@@ -151,12 +153,13 @@ def bench(
     dtypes, layouts
         One or several, all of which are combined with the problems; layouts ``"nt"``, ``"tn"``, ``"nn"``, ``"tt"``.
     kernels
-        ``"auto"``, what a call would choose; ``"all"``, every candidate; names of kernels or of variants, as in `cute_py.gemm`.
+        ``"auto"``, what a call would choose; ``"all"``, every candidate; names of kernels or of variants, as in
+        `cute_py.gemm`.
     device
         ``"cuda"`` or ``"cpu"``; by default the current GPU, if there is one.
 
-    Raises OperandError for what cannot be asked for, CuteError if a kernel computes something else than the product. A kernel that does
-    not take a product has a row that says why.
+    Raises OperandError for what cannot be asked for, CuteError if a kernel computes something else than the product. A
+    kernel that does not take a product has a row that says why.
 
     >>> found = bench((64, 48, 32), device="cpu")
     >>> found.timings[0].us > 0, found.peer
@@ -218,7 +221,9 @@ def _listed(name: str, value: Any) -> list[str]:
 
 
 def _check_memory(extents: tuple[int, int, int], dtype: str) -> None:
-    """Raise OperandError for a product whose arrays would fill the memory: beside them there are wider copies for the check."""
+    """Raise OperandError for a product whose arrays would fill the memory: beside them there are wider copies for the
+    check.
+    """
     m, n, k = extents
     needed = 2 * (m * k + n * k + m * n) * value_type(dtype).bits // 8
     there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

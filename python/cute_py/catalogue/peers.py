@@ -178,7 +178,9 @@ def _widened(array: Array) -> Array:
 
 
 def library_of_gpu(caller: str) -> _Torch | _CuPy:
-    """Return PyTorch or CuPy, whichever is imported or can be. Raises OperandError, in a caller's name, if neither can."""
+    """Return PyTorch or CuPy, whichever is imported or can be. Raises OperandError, in a caller's name, if
+    neither can.
+    """
     libraries: list[tuple[str, type[_Torch] | type[_CuPy]]] = [("torch", _Torch), ("cupy", _CuPy)]
     for _, library in sorted(libraries, key=lambda x: x[0] not in sys.modules):
         try:

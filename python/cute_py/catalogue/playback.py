@@ -65,7 +65,9 @@ class Instruction(Drawable):
 
     @property
     def segments(self) -> tuple[int, int]:
-        """Segments of 32 bytes that are touched, counted from the operand's first element, and how many the bytes would fill."""
+        """Segments of 32 bytes that are touched, counted from the operand's first element, and how many the bytes would
+        fill.
+        """
         touched = np.unique(np.asarray(self.offsets)[:, None] + np.arange(self.bytes))
         return len(np.unique(touched // _SEGMENT)), -(-len(touched) // _SEGMENT)
 

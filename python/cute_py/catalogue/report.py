@@ -1,4 +1,6 @@
-"""One HTML page about a kernel: tiles, shared memory, copies, MMA, who owns what, banks. Its pictures are linked with one another."""
+"""One HTML page about a kernel: tiles, shared memory, copies, MMA, who owns what, banks. Its pictures are linked with
+one another.
+"""
 
 from __future__ import annotations
 

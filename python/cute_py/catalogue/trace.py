@@ -52,8 +52,8 @@ class Trace:
         The name of the variant.
     accesses
         A structured array in the order of the emulator, which runs each thread from one barrier to the next: block_m,
-        block_n, thread, phase (barriers that the thread had passed), offset (in bytes, from the first element of the operand
-        or of the CTA's shared memory), bytes, space (0 to 3: A, B, C, shared memory), is_write.
+        block_n, thread, phase (barriers that the thread had passed), offset (in bytes, from the first element of the
+        operand or of the CTA's shared memory), bytes, space (0 to 3: A, B, C, shared memory), is_write.
     A, B, C
         The matrices of the run.
     """
@@ -75,7 +75,9 @@ class Trace:
         return accesses
 
     def writers(self) -> npt.NDArray[np.int32]:
-        """Return, for each element of C, (block_m, block_n, thread, times written): an array (M, N, 4); -1 where nobody wrote."""
+        """Return, for each element of C, (block_m, block_n, thread, times written): an array (M, N, 4); -1 where nobody
+        wrote.
+        """
         m, n = self.C.shape
         writers = np.full((m, n, 4), -1, np.int32)
         writers[..., 3] = 0
@@ -94,7 +96,8 @@ class Trace:
         return writers
 
     def instructions(self, warp: int = 0, block: tuple[int, int] = (0, 0)) -> Playback:
-        """Return what a warp of a block did, access by access: a sequence of `Instruction`, each with its cost and its picture.
+        """Return what a warp of a block did, access by access: a sequence of `Instruction`, each with its cost and its
+        picture.
 
         Raises OperandError for a block, or a warp, that touched nothing in this trace.
 

@@ -1,7 +1,7 @@
 """The command ``cute-py``.
 
-Results go to standard output, errors to standard error. Exit codes: 0, success; 1, a result that did not verify; 2, a wrong
-argument, a file that cannot be read or written, or a product that cannot be computed; 130, interrupted.
+Results go to standard output, errors to standard error. Exit codes: 0, success; 1, a result that did not verify; 2, a
+wrong argument, a file that cannot be read or written, or a product that cannot be computed; 130, interrupted.
 """
 
 from __future__ import annotations

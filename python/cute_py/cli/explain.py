@@ -1,4 +1,6 @@
-"""``cute-py explain``: how a product would be computed, of arrays that need not exist, on a GPU that need not be there."""
+"""``cute-py explain``: how a product would be computed, of arrays that need not exist, on a GPU that need not
+be there.
+"""
 
 from __future__ import annotations
 

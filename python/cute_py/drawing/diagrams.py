@@ -1,4 +1,6 @@
-"""What an operation on layouts does, in pictures side by side: the operands and the result, in colours that they share."""
+"""What an operation on layouts does, in pictures side by side: the operands and the result, in colours that
+they share.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ Colour = Callable[[int, int], Any]  # of a 1-D coordinate and an index; None is 
 
 
 class Diagram(Drawable):
-    """The picture of an operation, as `diagram` makes it: ``to_svg``, ``to_html``, ``to_latex``, ``show``, and shown in notebooks."""
+    """The picture of an operation, as `diagram` makes it: ``to_svg``, ``to_html``, ``to_latex``, ``show``, and shown in
+    notebooks.
+    """
 
     __slots__ = ("_of",)
 
@@ -38,18 +42,22 @@ class Diagram(Drawable):
 
 
 def diagram(operation: str, *arguments: Any) -> Diagram:
-    """Return the picture of what an operation does to layouts: operands and result, each element in the colour of what it belongs to.
+    """Return the picture of what an operation does to layouts: operands and result, each element in the colour of what
+    it belongs to.
 
-    - ``logical_divide``, ``zipped_divide``, ``tiled_divide``, ``flat_divide``: a colour for each tile, before and after;
-    - ``logical_product``, ``zipped_product``, ``tiled_product``, ``flat_product``, ``blocked_product``, ``raked_product``: block, tiler and
-      result, a colour for each copy of the block;
-    - ``complement``: the line of indices, a colour for each place that the layout can be repeated at, white where nothing gets;
-    - ``composition``: A, B and the result, where B's element c, what it picks of A, and the result's element have one colour;
+    - ``logical_divide``, ``zipped_divide``, ``tiled_divide``, ``flat_divide``: a colour for each tile, before and
+      after;
+    - ``logical_product``, ``zipped_product``, ``tiled_product``, ``flat_product``, ``blocked_product``,
+      ``raked_product``: block, tiler and result, a colour for each copy of the block;
+    - ``complement``: the line of indices, a colour for each place that the layout can be repeated at, white where
+      nothing gets;
+    - ``composition``: A, B and the result, where B's element c, what it picks of A, and the result's element have one
+      colour;
     - ``right_inverse``, ``left_inverse``, ``coalesce``: before and after;
     - ``tv``: a layout (thread, value) and the extents of its tile.
 
-    Arguments are those of the operation; text in CuTe's notation will do. Raises OperandError for other operations, LayoutError where the
-    operation does and for more than 16,384 elements.
+    Arguments are those of the operation; text in CuTe's notation will do. Raises OperandError for other operations,
+    LayoutError where the operation does and for more than 16,384 elements.
 
     >>> diagram("zipped_divide", "(8,12):(12,1)", (4, 3))
     <Diagram zipped_divide (8,12):(12,1) by (4,3)>

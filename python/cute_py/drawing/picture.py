@@ -34,8 +34,8 @@ __all__ = [
     "to_svg_in_page",
 ]
 
-# Okabe and Ito's hues, tinted to the lightnesses L* = 95, 91, 86, ... 61: they differ without their hue, and black text has a
-# contrast of 6.8:1 or more on each.
+# Okabe and Ito's hues, tinted to the lightnesses L* = 95, 91, 86, ... 61: they differ without their hue, and black text
+# has a contrast of 6.8:1 or more on each.
 COLOURS = ("#f9f4af", "#cee9f9", "#f4d48c", "#c9c9c9", "#76cbb4", "#d99cbe", "#e18c49", "#4b9bc9")
 _BLANK = "#ffffff"
 
@@ -91,7 +91,9 @@ class Structure:
 
 @dataclass(frozen=True)
 class Panel:
-    """A grid of cells with its labels. `row` and `column` place it in the grid of panels, whose first cells are aligned."""
+    """A grid of cells with its labels. `row` and `column` place it in the grid of panels, whose first cells are
+    aligned.
+    """
 
     title: str
     cells: tuple[tuple[Cell, ...], ...]
@@ -328,7 +330,8 @@ def _xml(text: str) -> str:
 
 
 def to_latex(picture: Picture) -> str:
-    """Return a picture as a LaTeX document of one page that needs TikZ alone; (row, column) are coordinates, as CuTe has them.
+    """Return a picture as a LaTeX document of one page that needs TikZ alone; (row, column) are coordinates, as CuTe
+    has them.
 
     pdflatex has memory for some 6000 cells; lualatex, whose memory grows, compiles larger pictures.
     """
@@ -414,7 +417,9 @@ def _tex(text: str) -> str:
 
 
 def to_html(picture: Picture) -> str:
-    """Return a picture as one offline page: the facts of the cell under the mouse or the focus, and the cells that share one."""
+    """Return a picture as one offline page: the facts of the cell under the mouse or the focus, and the cells that
+    share one.
+    """
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{_xml(picture.title)}</title>\n'
         f"<style>{_STYLE}{linking_style()}</style>\n</head>\n<body>\n<main>\n{to_svg(picture)}</main>\n"
@@ -424,7 +429,9 @@ def to_html(picture: Picture) -> str:
 
 
 def to_facts(pictures: Sequence[Picture]) -> str:
-    """Return, for a page of pictures, which fact to highlight and where those of a cell appear. `linking_script` fills it."""
+    """Return, for a page of pictures, which fact to highlight and where those of a cell appear. `linking_script` fills
+    it.
+    """
     shared = _shared_facts(pictures)
     wanted = next((picture.highlight for picture in pictures if picture.highlight in shared), next(iter(shared), ""))
     radios = "\n".join(
@@ -458,7 +465,9 @@ def _beside(name: str) -> str:
 
 
 def to_svg_in_page(picture: Picture) -> str:
-    """Return a picture for a page of others that has a style of its own for it, as a group that has the title as its name."""
+    """Return a picture for a page of others that has a style of its own for it, as a group that has the title as its
+    name.
+    """
     return _svg(picture, f' role="group" aria-label="{_xml(picture.title)}"')
 
 
@@ -468,7 +477,8 @@ def to_html_fragment(picture: Picture) -> str:
 
 
 def to_image(picture: Picture) -> str:
-    """Return a picture for a notebook: an image that is also shown where the notebook is not trusted, of at most 200 kB.
+    """Return a picture for a notebook: an image that is also shown where the notebook is not trusted, of at most 200
+    kB.
 
     What would be larger is cut, and says so. An image has no tooltips.
     """

@@ -51,21 +51,24 @@ def picture_of_layout(
     color: Any = None,
     mark: Any = None,
 ) -> Picture:
-    """Return the picture of a layout: rows are mode 0, columns mode 1, further modes make panels; each cell shows its index.
+    """Return the picture of a layout: rows are mode 0, columns mode 1, further modes make panels; each cell shows its
+    index.
 
-    A layout of rank 1 is one row. ``bank``, the size of an element in bits, adds the bank of shared memory to the facts, and
-    colours by it: elements of one colour are in the same four banks.
+    A layout of rank 1 is one row. ``bank``, the size of an element in bits, adds the bank of shared memory to the
+    facts, and colours by it: elements of one colour are in the same four banks.
 
-    Of a tensor, ``place`` makes of what the layout gives the index or the coordinate that the tensor has there, and ``element``
-    of an index what lies in memory, None outside of it. Then cells show elements, and the index is among their facts.
+    Of a tensor, ``place`` makes of what the layout gives the index or the coordinate that the tensor has there, and
+    ``element`` of an index what lies in memory, None outside of it. Then cells show elements, and the index is among
+    their facts.
 
-    Lines separate the parts of nested modes, whose outer coordinates are labels of their own, and the tiles of ``tile``, an extent for each of
-    the modes 0 and 1. ``color`` is what a cell is coloured by: ``"index"``, ``"tile"`` (the default where there are tiles), ``"row"``,
-    ``"column"``, ``"mode0"`` or ``"mode1"`` (the outermost coordinate of a nested mode), or a function of the coordinate and of the value there
-    that returns an integer, or None for white. ``mark`` is a coordinate with None for open modes: only its slice keeps its colours.
+    Lines separate the parts of nested modes, whose outer coordinates are labels of their own, and the tiles of
+    ``tile``, an extent for each of the modes 0 and 1. ``color`` is what a cell is coloured by: ``"index"``, ``"tile"``
+    (the default where there are tiles), ``"row"``, ``"column"``, ``"mode0"`` or ``"mode1"`` (the outermost coordinate
+    of a nested mode), or a function of the coordinate and of the value there that returns an integer, or None for
+    white. ``mark`` is a coordinate with None for open modes: only its slice keeps its colours.
 
-    Raises LayoutError for a layout without elements, for banks of a layout whose values are coordinates, for more than 256
-    modes, and for tiles, colours and marks that are none.
+    Raises LayoutError for a layout without elements, for banks of a layout whose values are coordinates, for more than
+    256 modes, and for tiles, colours and marks that are none.
     """
     if layout.size < 1:
         raise LayoutError(f"picture: {layout} has no elements; next: draw one that has")
@@ -268,7 +271,9 @@ def _inner_labels(mode: Any, count: int) -> tuple[str, ...]:
 
 
 def _structure(mode: Any, count: int, tile: int | None) -> Structure:
-    """Return the lines and the outer labels of a mode: where its inner coordinate begins anew, and where tiles begin."""
+    """Return the lines and the outer labels of a mode: where its inner coordinate begins anew, and where tiles
+    begin.
+    """
     rules: dict[int, int] = {}
     groups = []
     if isinstance(mode.shape, tuple) and mode.rank > 1:
@@ -399,8 +404,8 @@ def _outside(name: str, operand: _Operand) -> str:
 def picture_of_tv(title: str, tile_shape: Any, layout_tv: Layout) -> Picture:
     """Return the picture of a (thread,value) layout over a tile: which thread holds each element as which value.
 
-    The layout gives indices in the column-major tile. A tile of one mode is one row, modes from the third on are folded into
-    the columns.
+    The layout gives indices in the column-major tile. A tile of one mode is one row, modes from the third on are folded
+    into the columns.
     """
     operand = _Operand.of(tile_shape, layout_tv)
     rows, columns = min(operand.rows, _MAX_ROWS), min(operand.columns, _MAX_COLUMNS)
@@ -463,8 +468,8 @@ def picture_of_copy(title: str, tile_shape: Any, layout_src_tv: Layout, layout_d
 def picture_of_copy_atom(name: str, val_layout_src: Layout, val_layout_dst: Layout) -> Picture:
     """Return the picture of a copy instruction: which thread reads each element, and which one gets it.
 
-    Elements are numbered along the rows. A row is what a thread holds without a gap, on the side where that is longer, or a
-    multiple of it: of ldmatrix on 16-bit elements a row of an 8x8 matrix, and each matrix is a panel.
+    Elements are numbered along the rows. A row is what a thread holds without a gap, on the side where that is longer,
+    or a multiple of it: of ldmatrix on 16-bit elements a row of an 8x8 matrix, and each matrix is a panel.
     """
     size = max(_core.cosize(val_layout_src), _core.cosize(val_layout_dst))
     runs = [run for run in (_run(val_layout_src), _run(val_layout_dst)) if 4 <= run <= _MAX_ROWS]
@@ -511,13 +516,13 @@ def picture_of_banks(
     bits
         The size of an element.
     accesses
-        For each phase of the instruction, (thread, index, number of consecutive elements) of its threads. A phase is what the
-        hardware serves at once: 128 bytes, so a quarter of a warp that moves 16 bytes for each thread.
+        For each phase of the instruction, (thread, index, number of consecutive elements) of its threads. A phase is
+        what the hardware serves at once: 128 bytes, so a quarter of a warp that moves 16 bytes for each thread.
 
     A phase takes as many wavefronts as the bank with the most distinct words has of them.
 
-    Raises LayoutError for sizes that are not positive, for negative indices, layouts that give coordinates, and layouts of
-    more than four million values.
+    Raises LayoutError for sizes that are not positive, for negative indices, layouts that give coordinates, and layouts
+    of more than four million values.
     """
     if bits < 1 or not accesses or isinstance(layout(0), tuple):
         raise LayoutError(f"picture: no banks for {layout}, elements of {bits} bits and {len(accesses)} phases")
@@ -566,8 +571,8 @@ def picture_of_access(
     place
         What the element at a byte is called.
     banks
-        True: columns are the banks of shared memory, and colours count the words that a bank has to deliver to a part. False: colours are
-        those of threads.
+        True: columns are the banks of shared memory, and colours count the words that a bank has to deliver to a part.
+        False: colours are those of threads.
     """
     size = _WORD_BITS // 8
     panels = []

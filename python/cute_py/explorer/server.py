@@ -98,7 +98,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def serve(port: int = 0) -> Server:
-    """Start an explorer in a thread of its own and return it; ``server.url`` is its address, ``server.shutdown()`` ends it."""
+    """Start an explorer in a thread of its own and return it; ``server.url`` is its address, ``server.shutdown()`` ends
+    it.
+    """
     server = Server(port)
     threading.Thread(target=server.serve_forever, name="cute-py explore", daemon=True).start()
     return server

@@ -305,7 +305,9 @@ def operation(query: Query) -> View:
 
 
 def _second(op: str, text: str) -> Any:
-    """Return the second argument: a layout, a tiler or an integer; of a product by layouts, the layout of a shape, too."""
+    """Return the second argument: a layout, a tiler or an integer; of a product by layouts, the layout of a
+    shape, too.
+    """
     if not text:
         raise OperandError(f"operation: {op} needs B; next: a layout such as 4:2, or a tiler such as (4,3)")
     try:

@@ -21,8 +21,8 @@ def to_svg(self: AnyLayout, path: str | os.PathLike[str] | None = None, **option
     tile
         An extent for mode 0, or for the modes 0 and 1: lines between tiles, which have colours of their own.
     color
-        ``"index"``, ``"tile"``, ``"row"``, ``"column"``, ``"mode0"``, ``"mode1"``, or a function of coordinate and index that
-        returns a number, None for white.
+        ``"index"``, ``"tile"``, ``"row"``, ``"column"``, ``"mode0"``, ``"mode1"``, or a function of coordinate and
+        index that returns a number, None for white.
     mark
         A coordinate with None for open modes: the slice that is coloured.
     bank

@@ -12,8 +12,9 @@ __all__ = ["E", "Int", "LayoutLeft", "LayoutRight", "ScaledBasis", "is_static"]
 class Int(int):
     """A static integer, CuTe's ``Int<8>`` or ``_8``: an int that prints as C++ would show it.
 
-    Sums, differences, products, quotients (``//``), remainders, shifts and bitwise operations of two static integers are static, and so is what comes of a static 0
-    or 1 whatever the other integer is: 0 times it, the remainder by 1. With any other number arithmetic is Python's own.
+    Sums, differences, products, quotients (``//``), remainders, shifts and bitwise operations of two static integers
+    are static, and so is what comes of a static 0 or 1 whatever the other integer is: 0 times it, the remainder by 1.
+    With any other number arithmetic is Python's own.
 
     >>> print(Int(8), Int(8) * Int(4) + Int(1), Int(8) + 1)
     _8 _33 9
@@ -110,7 +111,8 @@ def E(*modes: int) -> ScaledBasis:  # noqa: N802 - CuTe's name
 
 
 def is_static(x: Any) -> bool:
-    """Return whether C++ would know it when it compiles, CuTe's ``is_static``: of an integer, a tuple, a layout or a tensor's layout.
+    """Return whether C++ would know it when it compiles, CuTe's ``is_static``: of an integer, a tuple, a layout or a
+    tensor's layout.
 
     >>> is_static(Int(8)), is_static((Int(8), 4)), is_static(Layout("(_4,_8):(_1,_4)"))
     (True, False, True)

@@ -1,4 +1,6 @@
-"""CuTe's printed tables of layouts and tensors, to the character where CuTe has them, but for blanks at ends of lines."""
+"""CuTe's printed tables of layouts and tensors, to the character where CuTe has them, but for blanks at ends
+of lines.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,8 @@ _TALLEST = 4  # modes of a tensor that is printed
 def print_layout(layout: Any, *, file: TextIO | None = None) -> None:
     """Print a layout and the table of its indices, mode 0 down and mode 1 across, as CuTe's function of this name does.
 
-    A layout of one mode is one column; of more than two modes there is a table for each coordinate of the further ones. Layouts of
-    coordinates print these. Raises LayoutError for a layout of more than 65,536 elements.
+    A layout of one mode is one column; of more than two modes there is a table for each coordinate of the further ones.
+    Layouts of coordinates print these. Raises LayoutError for a layout of more than 65,536 elements.
 
     >>> print_layout("(2,3):(3,1)")
     (2,3):(3,1)
@@ -69,10 +71,12 @@ def _text(value: Any) -> str:
 
 
 def print_tensor(tensor: Any, print_type: bool = True, *, file: TextIO | None = None) -> None:
-    """Print a tensor's values, as CuTe's function of this name does: mode 0 down, mode 1 across, modes 2 and 3 one after the other.
+    """Print a tensor's values, as CuTe's function of this name does: mode 0 down, mode 1 across, modes 2 and 3 one
+    after the other.
 
-    A tensor of coordinates or indices prints these. ``print_type=False`` leaves out the line about pointer and layout. An element that the
-    array does not have, as in the last tiles of a ragged matrix, is a ``.``. Raises LayoutError for more than four modes.
+    A tensor of coordinates or indices prints these. ``print_type=False`` leaves out the line about pointer and layout.
+    An element that the array does not have, as in the last tiles of a ragged matrix, is a ``.``. Raises LayoutError for
+    more than four modes.
 
     >>> from cute_py import make_tensor
     >>> print_tensor(make_tensor(np.arange(6, dtype=np.int32), (2, 3)), print_type=False)

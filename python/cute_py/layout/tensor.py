@@ -75,8 +75,8 @@ class Memory:
         self.source = source
         self.dtype = array.dtype
         self.writeable = array.flags.writeable
-        # The array and no view of it: the garbage collector sees through what refers back to it, but not through views. Its
-        # shape, strides, type and memory can be set, and are compared before they are used.
+        # The array and no view of it: the garbage collector sees through what refers back to it, but not through views.
+        # Its shape, strides, type and memory can be set, and are compared before they are used.
         self._array = array
         self._form = _form_of(array)
         strides = tuple(s // item for s in array.strides)
@@ -84,7 +84,9 @@ class Memory:
         self.low, self.high = _array_reach(array.shape, strides)
 
     def line(self) -> np.ndarray[Any, Any]:
-        """Return all elements from the lowest to the highest as one axis. Raises OperandError if the array has changed its form."""
+        """Return all elements from the lowest to the highest as one axis. Raises OperandError if the array has changed
+        its form.
+        """
         if _form_of(self._array) != self._form:
             raise OperandError(
                 "tensor: the shape, the strides, the type or the memory of its array was changed after the tensor was made\n"
@@ -153,17 +155,20 @@ def _form_of(array: np.ndarray[Any, Any]) -> tuple[Any, ...]:
 class Tensor(Drawable):
     """Memory, or coordinates, seen through a layout.
 
-    Made by `make_tensor` and `make_identity_tensor`. Calling it with a coordinate gives an element, with ``None`` somewhere in
-    the coordinate a tensor of what is left open; indexing does the same and can assign. All functions of the layout algebra
-    that keep the domain (`composition`, `logical_divide`, `zipped_divide`, `coalesce`, `group`, ...) take tensors.
+    Made by `make_tensor` and `make_identity_tensor`. Calling it with a coordinate gives an element, with ``None``
+    somewhere in the coordinate a tensor of what is left open; indexing does the same and can assign. All functions of
+    the layout algebra that keep the domain (`composition`, `logical_divide`, `zipped_divide`, `coalesce`, `group`, ...)
+    take tensors.
 
-    A tensor may reach beyond its array, as the last tiles of a ragged matrix do. Reading or writing an element that the array
-    does not have raises LayoutError, and so does making an array of such a tensor; `elem_less` on coordinates tells beforehand.
+    A tensor may reach beyond its array, as the last tiles of a ragged matrix do. Reading or writing an element that the
+    array does not have raises LayoutError, and so does making an array of such a tensor; `elem_less` on coordinates
+    tells beforehand.
 
-    Other libraries see a tensor's memory through DLPack and ``__array__``, and products take it, where each mode has one stride.
+    Other libraries see a tensor's memory through DLPack and ``__array__``, and products take it, where each mode has
+    one stride.
 
-    ``copy.copy`` shares the memory. ``copy.deepcopy`` and pickle copy it, once for all tensors over it that are copied together;
-    the copy does not share it with a copy of the array.
+    ``copy.copy`` shares the memory. ``copy.deepcopy`` and pickle copy it, once for all tensors over it that are copied
+    together; the copy does not share it with a copy of the array.
     """
 
     __slots__ = ("_base", "_layout", "_memory")
@@ -211,7 +216,9 @@ class Tensor(Drawable):
         return self._memory.space if self._memory else ""
 
     def has(self, coord: Coord) -> bool:
-        """Return whether the array has the element at a coordinate: not so in the rests of ragged tiles. True without an array."""
+        """Return whether the array has the element at a coordinate: not so in the rests of ragged tiles. True without
+        an array.
+        """
         _check_coord(coord, self.layout.shape)
         if _is_open(coord):
             raise LayoutError("tensor.has: the coordinate leaves modes open; next: give an integer for each")
@@ -270,7 +277,9 @@ class Tensor(Drawable):
         part._assign(value)
 
     def _index(self, coord: Coord) -> Any:
-        """Return the index, or the coordinate, at a coordinate that is in the shape. Raise if the array has no such element."""
+        """Return the index, or the coordinate, at a coordinate that is in the shape. Raise if the array has no such
+        element.
+        """
         where = _sum(self._base, self.layout(coord))
         if self._memory and not self._memory.has(where):
             raise LayoutError(
@@ -297,7 +306,9 @@ class Tensor(Drawable):
             )
 
     def _strided(self) -> np.ndarray[Any, Any] | None:
-        """Return a view with an axis for each mode of the coalesced layout, if there are not too many. All is in the array."""
+        """Return a view with an axis for each mode of the coalesced layout, if there are not too many. All is in the
+        array.
+        """
         if not self._memory or isinstance(self.layout, ComposedLayout):
             return None
         modes = _core.coalesce(self.layout)
@@ -326,7 +337,9 @@ class Tensor(Drawable):
         return gathered
 
     def _scatter(self, values: np.ndarray[Any, Any]) -> None:
-        """Assign one value to all elements, or an array of one axis to each its own; the last one where elements coincide."""
+        """Assign one value to all elements, or an array of one axis to each its own; the last one where elements
+        coincide.
+        """
         assert self._memory is not None
         self._check_count(_MOST_ELEMENTS)
         self._check_all()
@@ -361,9 +374,9 @@ class Tensor(Drawable):
     def numpy(self, *, flat_modes: bool = False, copy: bool = False) -> np.ndarray[Any, Any]:
         """Return the tensor as a NumPy array with an axis for each mode.
 
-        A view, whose changes are the tensor's, unless ``copy=True``. A mode that no single stride steps through cannot be an
-        axis of a view: LayoutError then, and ``flat_modes=True`` gives an axis to every nested mode instead. LayoutError also
-        for a tensor that reaches beyond its array.
+        A view, whose changes are the tensor's, unless ``copy=True``. A mode that no single stride steps through cannot
+        be an axis of a view: LayoutError then, and ``flat_modes=True`` gives an axis to every nested mode instead.
+        LayoutError also for a tensor that reaches beyond its array.
         """
         layout = _core.flatten(self.layout) if flat_modes else self.layout
         shape = tuple(int(s) for s in _core.product_each(layout))
@@ -468,8 +481,8 @@ class _Pointer:
 def make_gmem_ptr(array: Any) -> Any:
     """Tag an array as global memory, for `make_tensor`: the tensor and all parts of it print as ``gmem_ptr``.
 
-    So do `make_smem_ptr` and `make_rmem_ptr` for shared memory and registers. The tag says what the array stands for; it stays where it
-    is.
+    So do `make_smem_ptr` and `make_rmem_ptr` for shared memory and registers. The tag says what the array stands for;
+    it stays where it is.
 
     >>> str(make_tensor(make_gmem_ptr(np.zeros(4)), 4)).split("(")[0]
     'gmem_ptr[64b]'
@@ -492,14 +505,16 @@ def make_tensor(
 ) -> Tensor:
     """Return a tensor over an array, one that owns its memory, or one of indices.
 
-    ``make_tensor(array)`` sees the array through its own shape and strides, ``make_tensor(array, layout)`` through another
-    layout, whose index 0 is the array's first element; ``make_tensor(array, shape, stride)``, where the stride may be `LayoutLeft` or
-    `LayoutRight`, and ``shape=`` and ``stride=`` say the same. Nothing is copied. ``make_tensor("float32", layout)``, with a NumPy type or CuTe's name of
-    one (``"half_t"``), owns new memory, zeroed, as registers. ``make_tensor(layout)`` has no memory: its elements are the indices
-    themselves, which shows what a partition would touch.
+    ``make_tensor(array)`` sees the array through its own shape and strides, ``make_tensor(array, layout)`` through
+    another layout, whose index 0 is the array's first element; ``make_tensor(array, shape, stride)``, where the stride
+    may be `LayoutLeft` or `LayoutRight`, and ``shape=`` and ``stride=`` say the same. Nothing is copied.
+    ``make_tensor("float32", layout)``, with a NumPy type or CuTe's name of one (``"half_t"``), owns new memory, zeroed,
+    as registers. ``make_tensor(layout)`` has no memory: its elements are the indices themselves, which shows what a
+    partition would touch.
 
-    The array is anything in host memory that NumPy can view: a NumPy array, or one of another library through DLPack, or one tagged
-    by `make_gmem_ptr`. Raises OperandError for what is none, LayoutError for a layout that leaves the array.
+    The array is anything in host memory that NumPy can view: a NumPy array, or one of another library through DLPack,
+    or one tagged by `make_gmem_ptr`. Raises OperandError for what is none, LayoutError for a layout that leaves the
+    array.
 
     >>> make_tensor(np.arange(24.0), (4, 6), (6, 1))(1, 2)
     np.float64(8.0)
@@ -589,7 +604,8 @@ def _as_layout(layout: Any) -> Layout | ComposedLayout:
 
 
 def make_fragment_like(value: Any, dtype: Any = None) -> Any:
-    """Return registers for a tensor: new memory, zeroed, of its shape and compact, mode 0 first. Of a layout, their layout.
+    """Return registers for a tensor: new memory, zeroed, of its shape and compact, mode 0 first. Of a layout, their
+    layout.
 
     >>> print(make_fragment_like(Layout("(4,8):(8,1)")))
     (4,(8)):(_1,(4))
@@ -622,7 +638,8 @@ def make_counting_tensor(layout: Any, origin: Any = None) -> Tensor:
 
 
 def domain_offset(coord: Coord, value: Any) -> Any:
-    """Return a tensor that begins at a coordinate of another one. Of a layout, the layout from there and the index where it begins.
+    """Return a tensor that begins at a coordinate of another one. Of a layout, the layout from there and the index
+    where it begins.
 
     A swizzled layout takes the coordinate into its own offset, and memory begins where it did.
 
@@ -657,7 +674,8 @@ def outer_partition(tensor: Any, tiler: Any, coord: Coord) -> Any:
 
 
 def make_identity_tensor(shape: Any) -> Tensor:
-    """Return the tensor whose element at a coordinate is that coordinate. Tiled and partitioned like data, it is a predicate.
+    """Return the tensor whose element at a coordinate is that coordinate. Tiled and partitioned like data, it is a
+    predicate.
 
     >>> print(make_identity_tensor((4, 5)))
     ArithTuple(0,0) o (4,5):(_1@0,_1@1)
@@ -685,7 +703,8 @@ def make_tensor_like(tensor: Tensor, dtype: Any = None) -> Tensor:
 def recast(tensor: Tensor, dtype: Any) -> Tensor:
     """Return the same memory as elements of another type, which may be of another size: CuTe's ``recast<T>(tensor)``.
 
-    The layout is `recast_layout`'s. Raises LayoutError where a stride, or the first element, is no multiple of a wider element.
+    The layout is `recast_layout`'s. Raises LayoutError where a stride, or the first element, is no multiple of a wider
+    element.
 
     >>> print(recast(make_tensor("float16", "(8,4):(1,8)"), "uint32").layout)
     (4,4):(1,4)
@@ -713,8 +732,8 @@ def recast(tensor: Tensor, dtype: Any) -> Tensor:
 def local_tile(tensor: Any, tiler: Any, coord: Coord, proj: Any = None) -> Any:
     """Return the tile at a coordinate of the tiles: ``zipped_divide``, then the rest mode sliced.
 
-    ``proj`` picks modes of the tiler and of the coordinate, CuTe's ``Step<_1,X,_1>`` as ``(1, None, 1)``. Of a layout, the
-    tile's layout and its offset.
+    ``proj`` picks modes of the tiler and of the coordinate, CuTe's ``Step<_1,X,_1>`` as ``(1, None, 1)``. Of a layout,
+    the tile's layout and its offset.
     """
     if proj is not None:
         tiler, coord = _core.dice(proj, tiler), _core.dice(proj, coord)
@@ -737,8 +756,8 @@ def local_tile(tensor: Any, tiler: Any, coord: Coord, proj: Any = None) -> Any:
 def local_partition(tensor: Any, tile: Any, index: int, proj: Any = None) -> Any:
     """Return what one of the threads of a thread layout gets: ``zipped_divide``, then the tile mode sliced.
 
-    ``tile`` maps coordinates to thread indices; only its shape tiles the tensor. ``proj`` as in `local_tile`. Of a layout, the
-    part's layout and its offset.
+    ``tile`` maps coordinates to thread indices; only its shape tiles the tensor. ``proj`` as in `local_tile`. Of a
+    layout, the part's layout and its offset.
     """
     threads = Layout(tile)
     if not isinstance(index, (int, np.integer)) or isinstance(index, bool) or not 0 <= index < threads.cosize:
@@ -786,7 +805,9 @@ def copy(source: Tensor, destination: Tensor) -> None:
 
 
 def _thread_coord(index: int, threads: Layout) -> Any:
-    """Return the coordinate of a thread, one integer for each mode. A projected layout takes the index modulo its modes."""
+    """Return the coordinate of a thread, one integer for each mode. A projected layout takes the index modulo its
+    modes.
+    """
     coord = _core.idx2crd(index, threads.shape, threads.stride)
     if not isinstance(threads.shape, tuple):
         return coord
@@ -824,7 +845,9 @@ def _as_numpy(array: Any) -> np.ndarray[Any, Any]:
 
 
 def _array_reach(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, int]:
-    """Return the lowest and the highest element of an array, counted from its first; 0 and -1 of one without elements."""
+    """Return the lowest and the highest element of an array, counted from its first; 0 and -1 of one without
+    elements.
+    """
     if 0 in shape:
         return 0, -1
     reach = [(extent - 1) * stride for extent, stride in zip(shape, strides, strict=True)]
@@ -864,7 +887,9 @@ def _reach(layout: Layout | ComposedLayout) -> tuple[int, int]:
 
 
 def _is_compactable(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """Return whether no two elements of an array coincide, as far as its strides say so: each goes beyond those below it."""
+    """Return whether no two elements of an array coincide, as far as its strides say so: each goes beyond those below
+    it.
+    """
     reached = 0
     for stride, extent in sorted((abs(stride), extent) for stride, extent in zip(strides, shape, strict=True)):
         if extent > 1 and stride <= reached:

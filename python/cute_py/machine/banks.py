@@ -1,10 +1,10 @@
 """Bank conflicts of shared memory: counting them, and finding a swizzle that avoids them.
 
-Shared memory has 32 banks of 4 bytes; the bank of a byte is ``byte // 4 % 32``. In one wavefront each bank delivers one word,
-to all threads that want it. An instruction that moves 1, 2 or 4 bytes for each thread is served for the whole warp at once, one
-of 8 bytes for half a warp at a time, one of 16 bytes for a quarter. A load whose lanes share their vectors in pairs, each lane
-with lane ^ 1 or each with lane ^ 2, is served for twice as many threads at a time. The model agrees with the counters
-of an H200 on each of the 185 patterns in tests/test_banks_gpu.py.
+Shared memory has 32 banks of 4 bytes; the bank of a byte is ``byte // 4 % 32``. In one wavefront each bank delivers one
+word, to all threads that want it. An instruction that moves 1, 2 or 4 bytes for each thread is served for the whole
+warp at once, one of 8 bytes for half a warp at a time, one of 16 bytes for a quarter. A load whose lanes share their
+vectors in pairs, each lane with lane ^ 1 or each with lane ^ 2, is served for twice as many threads at a time. The
+model agrees with the counters of an H200 on each of the 185 patterns in tests/test_banks_gpu.py.
 
 >>> from cute_py import Layout, bank_conflicts
 >>> column = Layout("(_32,_1):(_32,_0)")             # thread t reads row t of a row-major 32x32 tile of floats
@@ -92,8 +92,8 @@ NOTHING = BankConflicts(0, 0, 0, 0)
 def wavefronts(addresses: npt.ArrayLike, width: int, *, is_write: bool = False) -> BankConflicts:
     """Return the cost of one instruction of one warp.
 
-    ``addresses`` are the byte addresses of up to 32 active threads, ``width`` the bytes that each moves: 1, 2, 4, 8 or 16.
-    Raises OperandError for other widths and for addresses that are no multiples of it.
+    ``addresses`` are the byte addresses of up to 32 active threads, ``width`` the bytes that each moves: 1, 2, 4, 8
+    or 16. Raises OperandError for other widths and for addresses that are no multiples of it.
     """
     where = np.asarray(addresses, np.int64).ravel()
     if width not in (1, 2, 4, 8, 16):
@@ -213,8 +213,8 @@ def bank_map(smem: Any, tv: Any, dtype: Any, *, banks: int = BANKS, word: int = 
     banks, word, group
         Banks, the bytes of one that are delivered at a time, and threads that are looked at together.
 
-    `bank_conflicts` says what the instructions of an NVIDIA GPU cost; this says where the elements lie. Raises LayoutError for coordinates
-    that the tile does not have, OperandError for numbers below 1.
+    `bank_conflicts` says what the instructions of an NVIDIA GPU cost; this says where the elements lie. Raises
+    LayoutError for coordinates that the tile does not have, OperandError for numbers below 1.
 
     >>> bank_map(Layout("1024"), Layout("(_32,_1):(_32,_0)"), "float").depth
     32

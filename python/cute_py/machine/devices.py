@@ -14,8 +14,8 @@ __all__ = ["Device", "cuda_available", "devices"]
 class Device:
     """An NVIDIA GPU: one that there is, see `devices`, or one that you invent.
 
-    As the `device` of a product, an invented one is planned for like any other, and the emulator computes in its place. What is
-    left out is that of an H200, whatever the name; `preset` knows some GPUs by theirs.
+    As the `device` of a product, an invented one is planned for like any other, and the emulator computes in its place.
+    What is left out is that of an H200, whatever the name; `preset` knows some GPUs by theirs.
 
     >>> import cute_py, numpy as np
     >>> A = np.ones((64, 4096), np.float32)
@@ -41,8 +41,8 @@ class Device:
     memory_gb_per_s
         What its memory can move, in 10^9 bytes per second.
     copies_arrays
-        Of one that was invented: False, host arrays are taken to lie there with the strides that they have; True, they are copied
-        there and results back, as for ``device="cuda"``.
+        Of one that was invented: False, host arrays are taken to lie there with the strides that they have; True, they
+        are copied there and results back, as for ``device="cuda"``.
     """
 
     name: str

@@ -11,9 +11,9 @@ __all__ = ["get_num_threads", "register_threadpoolctl", "set_num_threads"]
 def set_num_threads(threads: int | None) -> None:
     """Set how many threads a call on host arrays may use.
 
-    None, the default, means what ``OMP_NUM_THREADS`` says, or else one for each processor that this process may use by its
-    affinity and by the CPU quota of its control groups. Small products take fewer. The result does not depend on it, to the
-    bit. Raises OperandError for anything but None and an integer from 1 to 1024.
+    None, the default, means what ``OMP_NUM_THREADS`` says, or else one for each processor that this process may use by
+    its affinity and by the CPU quota of its control groups. Small products take fewer. The result does not depend on
+    it, to the bit. Raises OperandError for anything but None and an integer from 1 to 1024.
 
     >>> import cute_py
     >>> cute_py.set_num_threads(2)
@@ -34,7 +34,8 @@ def get_num_threads() -> int:
 def register_threadpoolctl() -> None:
     """Let threadpoolctl see and limit these threads, under the name ``cute_py``.
 
-    ``threadpoolctl.threadpool_limits(1)`` then holds for them, too, until its ``with`` ends. Needs threadpoolctl 3.2 or newer.
+    ``threadpoolctl.threadpool_limits(1)`` then holds for them, too, until its ``with`` ends. Needs threadpoolctl 3.2 or
+    newer.
     """
     import threadpoolctl
 

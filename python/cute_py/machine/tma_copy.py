@@ -95,7 +95,9 @@ class TmaCopy(Drawable):
 
     @cached_property
     def coordinates(self) -> Tensor:
-        """The tensor of the engine's coordinates: what to tile in the place of the one in memory. CuTe's ``get_tma_tensor``."""
+        """The tensor of the engine's coordinates: what to tile in the place of the one in memory. CuTe's
+        ``get_tma_tensor``.
+        """
         modes = list(_tuple(self.basis.stride))
         strides = _leaves(_core.make_basis_like(self.tensor.shape))
 
@@ -153,7 +155,8 @@ def make_tma_copy(
     dtype: Any,
     multicast: int = 1,
 ) -> TmaCopy:
-    """Return the boxes by which the copy engine brings tiles of a tensor to shared memory, or back: CuTe's ``make_tma_copy``.
+    """Return the boxes by which the copy engine brings tiles of a tensor to shared memory, or back: CuTe's
+    ``make_tma_copy``.
 
     The box is the longest piece of shared memory, in the order of its layout, that is a box of the tensor, too.
 
@@ -172,8 +175,8 @@ def make_tma_copy(
     multicast
         So many CTAs share the tile, a power of two up to 16; for "SM90_TMA_LOAD_MULTICAST".
 
-    Raises OperandError for what is no operation, type or number of CTAs, LayoutError for a tile that has no box, or whose
-    fastest mode is not the tensor's. What the engine refuses for other reasons is in `TmaCopy.rules`.
+    Raises OperandError for what is no operation, type or number of CTAs, LayoutError for a tile that has no box, or
+    whose fastest mode is not the tensor's. What the engine refuses for other reasons is in `TmaCopy.rules`.
     """
     if op not in OPERATIONS:
         raise OperandError(f"make_tma_copy: op must be one of {', '.join(OPERATIONS)}, not {op!r}")
@@ -224,7 +227,8 @@ def make_tma_copy(
 def tma_partition(
     copy: TmaCopy, smem: Layout | ComposedLayout, coordinates: Tensor, *, cta: int = 0
 ) -> tuple[Tensor, Layout | ComposedLayout, int]:
-    """Return what a CTA asks for: coordinates, and the layout and the first element of where they go, CuTe's ``tma_partition``.
+    """Return what a CTA asks for: coordinates, and the layout and the first element of where they go, CuTe's
+    ``tma_partition``.
 
     Parameters
     ----------

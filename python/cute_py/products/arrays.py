@@ -26,8 +26,8 @@ _DLPACK_CUDA = (2, 13)  # kDLCUDA, kDLCUDAManaged
 def empty_result(like: Any, shape: tuple[int, ...], order: tuple[int, ...] | None, dtype: str) -> Any:
     """Return memory for a result, beside the array `like` and from its library.
 
-    `order` has the modes from the slowest to the fastest; None if the last is the fastest. `dtype` is a name, such as ``"float32"``. A library without
-    mutable arrays gets a stand-in, which `as_result` turns into one of its own.
+    `order` has the modes from the slowest to the fastest; None if the last is the fastest. `dtype` is a name, such as
+    ``"float32"``. A library without mutable arrays gets a stand-in, which `as_result` turns into one of its own.
     """
     stored = shape if order is None else tuple([shape[i] for i in order])
     back = None if order is None else tuple([order.index(i) for i in range(len(shape))])
@@ -165,8 +165,8 @@ def _tuple_text(values: Sequence[Any]) -> str:
 def with_numbers(function: str, operands: Sequence[Any]) -> list[Any]:
     """Return the operands with an array of no modes in the place of every number.
 
-    A number of Python takes the type of the other operands, as in NumPy, or the complex or real type that goes with it; one of
-    NumPy keeps its own. The array is of the library of the first array among the operands, and beside it.
+    A number of Python takes the type of the other operands, as in NumPy, or the complex or real type that goes with it;
+    one of NumPy keeps its own. The array is of the library of the first array among the operands, and beside it.
     """
     arrays = [x for x in operands if type(x) is np.ndarray or not isinstance(x, NUMBERS)]
     if len(arrays) == len(operands):

@@ -1,9 +1,11 @@
 """Contractions: products of arrays of any number of modes, by subscripts or by axes.
 
-Nothing is transposed, copied or reshaped on the way: a contraction is a GEMM whose modes L (batch), M, N and K are groups of
-indices. An index of both operands and the result is in L, of A and the result in M, of B and the result in N, any other in K.
+Nothing is transposed, copied or reshaped on the way: a contraction is a GEMM whose modes L (batch), M, N and K are
+groups of indices. An index of both operands and the result is in L, of A and the result in M, of B and the result in N,
+any other in K.
 
-What stands beside each product is its rule: the name for messages, and a letter for each mode of A, of B and of the result.
+What stands beside each product is its rule: the name for messages, and a letter for each mode of A, of B and of the
+result.
 """
 
 from __future__ import annotations
@@ -55,14 +57,14 @@ def contract(
     Parameters
     ----------
     subscripts
-        A letter for each mode of A, of B and of the result: ``"abk,ck->abc"`` is C(a,b,c) = sum_k A(a,b,k) B(c,k). Indices
-        that the result lacks are summed over. A letter twice in one operand takes its diagonal. ``...`` stands for modes
-        that are not named; they are matched from the last one on, and an extent of 1 is repeated, here and for every other
-        index. Without ``->``, the result has the letters that occur once, in alphabetical order.
+        A letter for each mode of A, of B and of the result: ``"abk,ck->abc"`` is C(a,b,c) = sum_k A(a,b,k) B(c,k).
+        Indices that the result lacks are summed over. A letter twice in one operand takes its diagonal. ``...`` stands
+        for modes that are not named; they are matched from the last one on, and an extent of 1 is repeated, here and
+        for every other index. Without ``->``, the result has the letters that occur once, in alphabetical order.
     A, B
-        Arrays with up to 64 modes, of types and strides as in `gemm`. Strides may be zero and negative. A number stands for an
-        array without modes, as in NumPy: one of Python takes the other operand's type, or the complex type that goes with
-        it, one of NumPy has its own.
+        Arrays with up to 64 modes, of types and strides as in `gemm`. Strides may be zero and negative. A number stands
+        for an array without modes, as in NumPy: one of Python takes the other operand's type, or the complex type that
+        goes with it, one of NumPy has its own.
     C, out
         The result is written to `out`, else to C, else to a new array. C has the shape of the result.
 
@@ -98,16 +100,18 @@ def gett(
     out: Array | None = None,
     **options: Unpack[Options],
 ) -> Any:
-    """C(m0,m1,n) = alpha * sum_k A(m0,m1,k) B(n,k) + beta * C(m0,m1,n): the contraction of the CuTe tutorial, in float32.
+    """C(m0,m1,n) = alpha * sum_k A(m0,m1,k) B(n,k) + beta * C(m0,m1,n): the contraction of the CuTe tutorial, in
+    float32.
 
-    It runs the source of the first tutorial kernel, `sgemm_1`, with M = (M0,M1) as a nested CuTe shape, strides to match, and
-    tiles of ((64,2),128,8). Nothing else differs from a GEMM. `contract` is the general function; it takes any kernel.
+    It runs the source of the first tutorial kernel, `sgemm_1`, with M = (M0,M1) as a nested CuTe shape, strides to
+    match, and tiles of ((64,2),128,8). Nothing else differs from a GEMM. `contract` is the general function; it takes
+    any kernel.
 
     Parameters
     ----------
     A, B, C
-        Arrays (M0,M1,K), (N,K) and (M0,M1,N) of any strides; of float32, unless `kernel` takes other types. A new C has its last
-        mode as the fastest.
+        Arrays (M0,M1,K), (N,K) and (M0,M1,N) of any strides; of float32, unless `kernel` takes other types. A new C has
+        its last mode as the fastest.
     kernel
         This one, or any other that `kernels` lists for the type: ``"gemm_sm90"`` is CUTLASS's example 51, in float16.
 
@@ -155,9 +159,9 @@ def _labels_of_matmul(_: None, A: Any, B: Any) -> tuple[str, Labels]:
 def matmul(A: Array, B: Array, *, alpha: Number = 1.0, out: Array | None = None, **options: Unpack[Options]) -> Any:
     """Return the matrix product of `A` (...,m,k) and `B` (...,k,n) as NumPy defines it, times alpha.
 
-    Leading modes are batches, matched from the last one on; an extent of 1 is repeated. A vector on the left is a row, on the
-    right a column, and the result lacks that mode: of two vectors of NumPy it is a scalar. All else is as in `contract`.
-    Numbers are no operands.
+    Leading modes are batches, matched from the last one on; an extent of 1 is repeated. A vector on the left is a row,
+    on the right a column, and the result lacks that mode: of two vectors of NumPy it is a scalar. All else is as in
+    `contract`. Numbers are no operands.
 
     >>> import cute_py, numpy as np
     >>> cute_py.matmul(np.ones((5, 2, 3), np.float32), np.ones((3, 4), np.float32)).shape
@@ -333,7 +337,8 @@ def vecdot(A: Array, B: Array, *, axis: int = -1, out: Array | None = None, **op
     out, options
         As of `contract`.
 
-    Raises OperandError for an axis that an operand does not have, and for extents of it that differ, also where one is 1.
+    Raises OperandError for an axis that an operand does not have, and for extents of it that differ, also where one is
+    1.
 
     >>> import cute_py, numpy as np
     >>> cute_py.vecdot(np.ones((4, 3), np.float32), np.ones(3, np.float32))
@@ -357,7 +362,8 @@ def vecdot(A: Array, B: Array, *, axis: int = -1, out: Array | None = None, **op
             "check the shapes; only other axes are repeated",
         )
     options.setdefault("conj_a", True)
-    # The axis is found in each operand from where it is counted from. What is behind it is matched from the last mode on.
+    # The axis is found in each operand from where it is counted from. What is behind it is matched from the last mode
+    # on.
     behind = [-1 - at if at < 0 else len(shape) - 1 - at for shape in shapes]
     if behind[0] == behind[1]:
         letters = _subscripts.LETTERS[: behind[0]]
@@ -371,7 +377,9 @@ def vecdot(A: Array, B: Array, *, axis: int = -1, out: Array | None = None, **op
 
 
 def _letters(shapes: tuple[tuple[int, ...], tuple[int, ...]], shared: int = 0) -> tuple[list[str], list[str]]:
-    """Return a letter for each mode of two operands, all different. So many of the second's will be replaced by the first's."""
+    """Return a letter for each mode of two operands, all different. So many of the second's will be replaced by the
+    first's.
+    """
     left, right = map(len, shapes)
     if left + right - 2 * shared > _MOST_MODES:
         raise OperandError(

@@ -1,7 +1,7 @@
 """`einsum`: sums of products of any number of arrays, pair by pair.
 
-What can be known of a call from its subscripts, shapes, types and the way to order the pairs is found once and kept: the pairs,
-and of each what the core is told.
+What can be known of a call from its subscripts, shapes, types and the way to order the pairs is found once and kept:
+the pairs, and of each what the core is told.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ class _Step(NamedTuple):
     product: Any
     labels: str
     out_dtype: str | None
-    """Of an intermediate result wider than the core's own choice, if the caller does not say what sums are computed in."""
+    """Of an intermediate result wider than the core's own choice, if the caller does not say what sums are computed in.
+    """
     compute: str | None
     """What sums are computed in, in that case: as wide as the widest of all operands."""
     copy: Any = None
@@ -236,7 +237,9 @@ class EinsumExplanation:
 
 
 class EinsumPlan:
-    """An `einsum` with its pairs and their kernels chosen. Call it with arrays laid out like those that it was made for."""
+    """An `einsum` with its pairs and their kernels chosen. Call it with arrays laid out like those that it was made
+    for.
+    """
 
     def __init__(self, steps: tuple[_Step, ...], plans: tuple[_core.Plan, ...]) -> None:
         self._steps = steps
@@ -360,9 +363,11 @@ def _moved(x: Any, step: _Step, out: Any) -> Any:
 
 
 def _view(x: Any, step: _Step) -> Any:
-    """Return the modes of `x` in the order of the result, and its diagonals, or nothing if its library has no such views.
+    """Return the modes of `x` in the order of the result, and its diagonals, or nothing if its library has no such
+    views.
 
-    Views of NumPy's subclasses, such as memmap, are plain arrays, as in NumPy. A masked array is left to a product, which refuses it.
+    Views of NumPy's subclasses, such as memmap, are plain arrays, as in NumPy. A masked array is left to a product,
+    which refuses it.
     """
     given, order = step.modes
     if type(x) is not np.ndarray and isinstance(x, np.ndarray):
@@ -425,7 +430,9 @@ def _one(dtype: Any) -> Any:
 
 @contextmanager
 def _named(step: _Step, count: int) -> Iterator[None]:
-    """Have an error of one pair speak of the operands of the whole einsum, of which there are so many, and not of A and B."""
+    """Have an error of one pair speak of the operands of the whole einsum, of which there are so many, and not of A and
+    B.
+    """
     try:
         yield
     except CuteError as error:
@@ -615,7 +622,8 @@ def _steps_of(
 class _Widths:
     """What the pairs of an einsum are computed in, so that its result has the digits of its type.
 
-    Every pair is as wide as the widest of all operands, as in NumPy, and what is between pairs of float16 and bfloat16 is float32.
+    Every pair is as wide as the widest of all operands, as in NumPy, and what is between pairs of float16 and bfloat16
+    is float32.
     """
 
     def __init__(self, types: tuple[str, ...], compute: str | None) -> None:
@@ -625,7 +633,9 @@ class _Widths:
         self._half = types[0] if types[0] in HALVES and len(set(types)) == 1 else None
 
     def of_pair(self, x: int, y: int, is_last: bool) -> tuple[str | None, str | None]:
-        """Return the out_dtype and the compute of the product of two of the operands and results so far, and count its result."""
+        """Return the out_dtype and the compute of the product of two of the operands and results so far, and count its
+        result.
+        """
         pair = {self._types[x], self._types[y]}
         is_complex = not pair.isdisjoint(COMPLEX)
         compute = None

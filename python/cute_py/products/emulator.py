@@ -16,8 +16,8 @@ ThreadOrder = Literal["forward", "backward", "random"]
 class EmulatorOptions:
     """Options of the emulator. The result of a correct kernel does not depend on any of them.
 
-    Whatever they are, an access outside of the operands and of the CTA's shared memory, one that is not aligned to its size, and
-    a barrier that not all threads reach raise `CuteError`.
+    Whatever they are, an access outside of the operands and of the CTA's shared memory, one that is not aligned to its
+    size, and a barrier that not all threads reach raise `CuteError`.
 
     Attributes
     ----------
@@ -27,8 +27,8 @@ class EmulatorOptions:
     seed
         Of the shuffles of ``order="random"``, at least 0.
     poison_shared_memory
-        Fill shared memory before each CTA, so that a read of what was never written shows in the result: with NaN, bytes of
-        0xff, or of kernels that multiply integers with bytes of 0x80, the numbers furthest from 0.
+        Fill shared memory before each CTA, so that a read of what was never written shows in the result: with NaN,
+        bytes of 0xff, or of kernels that multiply integers with bytes of 0x80, the numbers furthest from 0.
 
     Raises OperandError for any other value.
 

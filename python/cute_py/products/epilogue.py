@@ -19,24 +19,27 @@ Activation = Literal["none", "relu", "gelu", "gelu_tanh", "silu", "sigmoid"]
 class Epilogue:
     """``D = activation(alpha * A B^T + beta * C + bias) * scale + residual``, in one pass over the result.
 
-    It is computed in the type that is summed in (int32 sums: in float64) and rounded once, to the type of the result. On a
-    GPU that saves a pass over the result in memory; on the CPU it takes longer than NumPy's functions on the finished product.
+    It is computed in the type that is summed in (int32 sums: in float64) and rounded once, to the type of the result.
+    On a GPU that saves a pass over the result in memory; on the CPU it takes longer than NumPy's functions on the
+    finished product.
 
     Attributes
     ----------
     bias
-        An array that repeats to the shape of the result by NumPy's rules: (M,1) is one number per row, (N,) or (1,N) one per
-        column.
+        An array that repeats to the shape of the result by NumPy's rules: (M,1) is one number per row, (N,) or (1,N)
+        one per column.
     activation
-        ``"none"``; ``"relu"``, max(x, 0); ``"gelu"``, x times the normal distribution function of x; ``"gelu_tanh"``, the
-        approximation with tanh; ``"silu"``, x sigmoid(x); ``"sigmoid"``, 1 / (1 + exp(-x)). Of complex numbers only ``"none"``.
+        ``"none"``; ``"relu"``, max(x, 0); ``"gelu"``, x times the normal distribution function of x; ``"gelu_tanh"``,
+        the approximation with tanh; ``"silu"``, x sigmoid(x); ``"sigmoid"``, 1 / (1 + exp(-x)). Of complex numbers only
+        ``"none"``.
     scale
         A real number.
     residual
         An array like `bias`. It may be the result's own array.
     saturate
-        A number that the type of the result cannot hold becomes its largest or smallest; NaN stays. Otherwise it becomes
-        infinity, in float8_e4m3fn, which has none, NaN. Integers always saturate, and round to the nearest, ties to even.
+        A number that the type of the result cannot hold becomes its largest or smallest; NaN stays. Otherwise it
+        becomes infinity, in float8_e4m3fn, which has none, NaN. Integers always saturate, and round to the nearest,
+        ties to even.
 
     Raises OperandError for any other value.
 

@@ -29,7 +29,9 @@ def _single(x: Any, letters: str, extents: dict[str, Any]) -> tuple[Any, str]:
 def _indices(
     name: str, subscripts: str, shapes: tuple[tuple[Any, ...], ...]
 ) -> tuple[tuple[str, ...], str, dict[str, Any], bool]:
-    """Return the indices of each operand, of the result, their extents, and whether each is once in all that have it."""
+    """Return the indices of each operand, of the result, their extents, and whether each is once in all that
+    have it.
+    """
     labels, result = parse(name, subscripts, tuple(len(shape) for shape in shapes))
     rule = f"{name}({subscripts!r}) needs one extent for index"
     extents: dict[str, Any] = {}
@@ -64,7 +66,9 @@ _known_indices = lru_cache(maxsize=1024)(_indices)
 
 
 def read(name: str, subscripts: str, operands: list[Any]) -> tuple[list[Any], list[str], str]:
-    """Return the operands as views that have each index once, with the same extent; their indices; those of the result."""
+    """Return the operands as views that have each index once, with the same extent; their indices; those of
+    the result.
+    """
     shapes = tuple(x.shape for x in operands)
     try:
         labels, result, extents, is_simple = _known_indices(name, subscripts, shapes)

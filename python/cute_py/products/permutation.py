@@ -19,7 +19,9 @@ __all__ = ["permute"]
 
 
 def order_of(function: str, A: Any, axes: Any) -> list[int]:
-    """Return the modes of A in the order that the axes say. Raises OperandError where they name others, or one twice."""
+    """Return the modes of A in the order that the axes say. Raises OperandError where they name others, or one
+    twice.
+    """
     rank = len(shape_of(function, "A", A))
     try:
         order = [operator.index(axis) for axis in axes]
@@ -43,21 +45,22 @@ def _labels_of_permute(axes: Any, A: Any, _: None) -> tuple[str, tuple[str, str,
 def permute(
     A: Array, axes: Sequence[int] | None = None, out: Array | None = None, **options: Unpack[CopyOptions]
 ) -> Any:
-    """Return a copy of `A` with its modes in another order, or laid out otherwise: mode i of it is mode ``axes[i]`` of `A`.
+    """Return a copy of `A` with its modes in another order, or laid out otherwise: mode i of it is mode ``axes[i]`` of
+    `A`.
 
-    The bits of every element are kept, also those of NaN. On a GPU a tile of the modes that are contiguous in `A` and in the
-    result goes through shared memory, so that both are read and written in whole lines.
+    The bits of every element are kept, also those of NaN. On a GPU a tile of the modes that are contiguous in `A` and
+    in the result goes through shared memory, so that both are read and written in whole lines.
 
     Parameters
     ----------
     A
-        An array of NumPy, CuPy, PyTorch, JAX or any library with ``__dlpack__``, whose elements have 1, 2, 4, 8 or 16 bytes.
-        Any strides, also zero and negative.
+        An array of NumPy, CuPy, PyTorch, JAX or any library with ``__dlpack__``, whose elements have 1, 2, 4, 8 or 16
+        bytes. Any strides, also zero and negative.
     axes
         The modes of `A` in the order of the result; negative ones count from the end. By default as they are.
     out
-        A writable array of the result's shape, of A's type and on its device, of any strides, which is returned. It must not
-        overlap `A`. Without it, a new array whose last mode is the fastest is returned.
+        A writable array of the result's shape, of A's type and on its device, of any strides, which is returned. It
+        must not overlap `A`. Without it, a new array whose last mode is the fastest is returned.
     options
         `kernel`, `config`, `device`, `stream` and `emulator`, as of `gemm`.
 

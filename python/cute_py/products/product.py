@@ -36,8 +36,8 @@ class Product(Protocol[P]):
 def product(name: str = "", options: Any = Options, **rules: Any) -> Callable[[Callable[P, Any]], Product[P]]:
     """Make a product of a function that has its signature, its description and, unless `name` is given, its name.
 
-    `rules` are those of ``_core.make_product``, which reads the arguments. ``**options`` in the signature stands for all of
-    `options`, a TypedDict.
+    `rules` are those of ``_core.make_product``, which reads the arguments. ``**options`` in the signature stands for
+    all of `options`, a TypedDict.
     """
 
     def make(signature: Callable[P, Any]) -> Product[P]:

@@ -17,10 +17,10 @@ _LETTERS = frozenset(LETTERS)
 def parse(function: str, subscripts: str, ranks: tuple[int, ...]) -> tuple[tuple[str, ...], str]:
     """Return a letter for each mode of each operand and of the result.
 
-    An ellipsis stands for the modes that are not named; its letters are control characters, the last mode "\\x01". Without
-    "->", the result has the ellipsis and then, in alphabetical order, the letters that occur once. An ellipsis that the result
-    leaves out is summed over, as in PyTorch, JAX and opt_einsum. Raises OperandError for
-    anything that is no such text, and for one that does not fit the ranks.
+    An ellipsis stands for the modes that are not named; its letters are control characters, the last mode "\\x01".
+    Without "->", the result has the ellipsis and then, in alphabetical order, the letters that occur once. An ellipsis
+    that the result leaves out is summed over, as in PyTorch, JAX and opt_einsum. Raises OperandError for anything that
+    is no such text, and for one that does not fit the ranks.
     """
 
     def refuse(rule: str) -> OperandError:

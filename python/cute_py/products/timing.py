@@ -14,7 +14,8 @@ _ROUNDS = 5
 def microseconds(calls: Sequence[Callable[[], Any]], wait: Callable[[], Any]) -> list[float]:
     """Return what each call takes: the median of five rounds in which all take turns, each for about 5 ms.
 
-    `wait` returns when the work of all calls before it is done; the way there and back is shared by the calls of a round.
+    `wait` returns when the work of all calls before it is done; the way there and back is shared by the calls of a
+    round.
     """
 
     def timed(call: Callable[[], Any], count: int) -> float:

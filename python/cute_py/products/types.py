@@ -17,10 +17,11 @@ _PYTHON = {float: "float64", complex: "complex128"}
 
 
 def type_name(argument: str, dtype: Any) -> str | None:
-    """Return ``"float32"`` for that, ``"f4"``, ``"fp32"``, numpy.float32, numpy.dtype("f4"), torch.float32, jax.numpy.float32 and the like.
+    """Return ``"float32"`` for that, ``"f4"``, ``"fp32"``, numpy.float32, numpy.dtype("f4"), torch.float32,
+    jax.numpy.float32 and the like.
 
-    Python's float is float64, its complex complex128. A name that means nothing here is returned as it is: the core refuses
-    it, and says which it takes. Raises OperandError for what is no type, and for one of another byte order.
+    Python's float is float64, its complex complex128. A name that means nothing here is returned as it is: the core
+    refuses it, and says which it takes. Raises OperandError for what is no type, and for one of another byte order.
     """
     if dtype is None:
         return None

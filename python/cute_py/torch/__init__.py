@@ -1,8 +1,8 @@
-"""Contractions in PyTorch: differentiated in both modes, batched by ``torch.func.vmap``, and traced by ``torch.compile``,
-``torch.export``, ``torch.jit`` and ``torch.fx``.
+"""Contractions in PyTorch: differentiated in both modes, batched by ``torch.func.vmap``, and traced by
+``torch.compile``, ``torch.export``, ``torch.jit`` and ``torch.fx``.
 
-Everything here is a registered operator (``torch.ops.cute_py``) whose derivatives are contractions of the same kernels. Under
-`torch.autocast` operands get its type. Views of any strides, conjugated or not, go in as they are.
+Everything here is a registered operator (``torch.ops.cute_py``) whose derivatives are contractions of the same kernels.
+Under `torch.autocast` operands get its type. Views of any strides, conjugated or not, go in as they are.
 
 >>> import torch, cute_py.torch
 >>> q = torch.ones(2, 5, 3, requires_grad=True)
@@ -53,16 +53,16 @@ def einsum(*operands: Any, compute: Any = None, optimize: str | bool = "auto", o
         result: ``einsum(A, [0, 1], B, [1, 2], [0, 2])``. Tensors may also be given as one list. An ellipsis that the
         result leaves out is summed over.
     compute
-        What sums are computed in, as in `cute_py.gemm`: ``"tfloat32"``, ``"float64"``, ...; of the gradients, too, as far as
-        their types allow.
+        What sums are computed in, as in `cute_py.gemm`: ``"tfloat32"``, ``"float64"``, ...; of the gradients, too, as
+        far as their types allow.
     optimize
         How opt_einsum orders the pairs of three operands and more, by name; False takes them from the left.
     out_dtype
         The type of the result, as in `cute_py.gemm`.
 
-    The result is contiguous. Of one operand, if nothing is summed and neither `compute` nor `out_dtype` is given, it is a view.
-    Three operands and more are contracted pair by pair; intermediate results of float16 and bfloat16 are float32. Types are
-    those of `cute_py.einsum`. Raises OperandError for subscripts and shapes that do not fit.
+    The result is contiguous. Of one operand, if nothing is summed and neither `compute` nor `out_dtype` is given, it is
+    a view. Three operands and more are contracted pair by pair; intermediate results of float16 and bfloat16 are
+    float32. Types are those of `cute_py.einsum`. Raises OperandError for subscripts and shapes that do not fit.
 
     >>> import torch
     >>> einsum("ij,kj->ik", torch.ones(2, 3), torch.ones(4, 3)).shape
@@ -216,8 +216,8 @@ def linear(
     weight, bias
         (N,K) and (N,); or (K,) and (), for a result (...) without the mode N.
     activation
-        ``"none"``, ``"relu"``, ``"gelu"``, ``"gelu_tanh"``, ``"silu"`` or ``"sigmoid"``. Where a gradient is wanted the bias is
-        part of the kernel and the activation follows it, since its own gradient needs what it got.
+        ``"none"``, ``"relu"``, ``"gelu"``, ``"gelu_tanh"``, ``"silu"`` or ``"sigmoid"``. Where a gradient is wanted the
+        bias is part of the kernel and the activation follows it, since its own gradient needs what it got.
     compute, out_dtype
         As in `einsum`.
 

@@ -19,7 +19,8 @@ _einsum = torch.einsum  # as it is now: a program may put cute_py's in its place
 def decompositions() -> dict[Any, Callable[..., Any]]:
     """Return what `run_decompositions` of `torch.export` may put in the place of cute_py's operators.
 
-    A program without them goes where cute_py does not, for instance into ONNX. Its sums are those of PyTorch's products.
+    A program without them goes where cute_py does not, for instance into ONNX. Its sums are those of PyTorch's
+    products.
 
     >>> import torch
     >>> table = torch.export.default_decompositions()

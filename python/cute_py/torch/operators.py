@@ -149,7 +149,9 @@ def einsum(
 def _steps(
     operands: list[Tensor], labels: list[str], of_d: str, optimize: str, compute: str | None
 ) -> tuple[PairStep, ...]:
-    """Return the pairs. Their order is a choice: it takes extents that are symbols as they were found, without guards."""
+    """Return the pairs. Their order is a choice: it takes extents that are symbols as they were found, without
+    guards.
+    """
     way: str | bool = False if optimize == "left" else optimize
     extents = dict(zip("".join(labels), [extent for x in operands for extent in x.shape], strict=True))
     symbols = [extent for extent in extents.values() if isinstance(extent, torch.SymInt)]

@@ -181,7 +181,9 @@ def _tangent_of_pair(
 
 
 def gradient_of_factor(grad: Tensor, b: Tensor, asked: Contraction, like: tuple[Any, Any]) -> Tensor:
-    """Return the gradient of A, of which `like` has the type and the shape; that of B is the one of `asked.exchanged()`."""
+    """Return the gradient of A, of which `like` has the type and the shape; that of B is the one of
+    `asked.exchanged()`.
+    """
     dtype, shape = like
     kept = "".join(x for x in asked.of_a if x in asked.of_d or x in asked.of_b)
     is_narrow = dtype in SINGLES and asked.compute in (None, "float32", "tfloat32")

@@ -1,8 +1,8 @@
 """How a product becomes an operator of PyTorch: its kernels, its shape, its derivatives, its batches and its flops.
 
-An operator has one kernel for derivatives, at the dispatcher's key ``Autograd``. It is differentiated one level at a time, so
-that the transformations of `torch.func`, which are levels, and those who trace them see it as they see PyTorch's own
-operators. Where nothing listens to the dispatcher, `is_direct`, Python calls the computation itself.
+An operator has one kernel for derivatives, at the dispatcher's key ``Autograd``. It is differentiated one level at a
+time, so that the transformations of `torch.func`, which are levels, and those who trace them see it as they see
+PyTorch's own operators. Where nothing listens to the dispatcher, `is_direct`, Python calls the computation itself.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ _has_storage = getattr(torch._C, "_has_storage", lambda x: False)
 
 
 def is_direct(*operands: Tensor | None) -> bool:
-    """Are these tensors with memory, and does nothing listen to operators? Then none need be called, which takes longer."""
+    """Are these tensors with memory, and does nothing listen to operators? Then none need be called, which takes
+    longer.
+    """
     if _are_transforms_active() or _count_modes() or _has_key(_EARLY) or _is_profiled() or is_traced():
         return False
     for x in operands:
@@ -75,8 +77,8 @@ def _is_jvp() -> bool:
 def _apply(function: type[torch.autograd.Function]) -> Callable[..., Tensor]:
     """Return what applies a function on one level.
 
-    `apply` itself looks for transformations, which leads away from the dispatcher's levels, and binds arguments, which takes
-    longer than a small product.
+    `apply` itself looks for transformations, which leads away from the dispatcher's levels, and binds arguments, which
+    takes longer than a small product.
     """
     apply: Callable[..., Tensor] = super(torch.autograd.Function, function).apply
     return apply
