@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 import cute_py
+from cute_py._dtypes import DTYPES
 from cute_py.testing import numpy_type
 
 PAGE = Path(__file__).parent / "types.md"
@@ -37,7 +38,7 @@ def operands(factor: str, layout: str, extents: tuple[int, int, int]) -> tuple[n
     m, n, k = extents
     first, second = LAYOUTS[layout]
     dtype = numpy_type(factor)
-    result = numpy_type({"int8": "int32", "float8_e4m3fn": "bfloat16", "float8_e5m2": "bfloat16"}.get(factor, factor))
+    result = numpy_type(DTYPES[factor].result or factor)
     return (
         np.empty((m, k), dtype, order=first),
         np.empty((n, k), dtype, order=second),
