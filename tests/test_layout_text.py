@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 from typing import Any
 
 import pytest
@@ -362,3 +363,36 @@ def test_what_a_text_is(text: str, kind: type) -> None:
 def test_a_broken_text_is_refused_where_it_breaks() -> None:
     with pytest.raises(LayoutError, match="at character 5"):
         read_text("(4,3)x")
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Sw<3,3,3>", cl.Swizzle),
+        (" Sw<3,3,3> ", cl.Swizzle),
+        ("Sw<3,3,3> o _0 o (8,8):(8,1)", cl.ComposedLayout),
+        ("4:1 o 3 o 8:1", cl.ComposedLayout),
+        ("(4,8) o 0 o 8:1", cl.ComposedLayout),
+        ("(4,8):(1,4)", cl.Layout),
+        ("(4,_)", tuple),
+        ("<3:4,8:2>", tuple),
+    ],
+)
+def test_parse_says_what_a_text_is(text: str, kind: type) -> None:
+    assert isinstance(cl.parse(text), kind)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("(4,S)", "expected an integer at character 3"),
+        ("(4,8):(1,S)", "expected an integer at character 9"),
+        ("Sw<3>", "expected ',' at character 4"),
+        ("Sw<3,3,3> x", "expected 'o' at character 10"),
+        ("4 x o", "unexpected text at character 2"),
+        ("noise", "expected an integer at character 0"),
+    ],
+)
+def test_an_error_of_parse_is_where_the_text_goes_wrong(text: str, reason: str) -> None:
+    with pytest.raises(LayoutError, match=re.escape(reason)):
+        cl.parse(text)

@@ -234,11 +234,17 @@ Layout layout_argument(Place place, py::handle value) {
 
 AnyLayout any_layout_argument(Place place, py::handle value) {
   if (is_a<layout::ComposedLayout>(value)) return as<layout::ComposedLayout>(value);
-  if (is_text(value) && text_of(place, value).find('o') != std::string::npos) {
-    return parsed(place, value, &layout::parse_composed);
+  if (is_text(value)) {
+    auto function = function_argument(place, value);
+    if (auto* const composed = std::get_if<layout::ComposedLayout>(&function)) return std::move(*composed);
+    if (auto* const plain = std::get_if<Layout>(&function)) return std::move(*plain);
   }
   if (has_layout(value)) return any_layout_argument(place, layout_of(place, value));
   return layout_argument(place, value);
+}
+
+std::variant<Layout, layout::Swizzle, layout::ComposedLayout> function_argument(Place place, py::handle text) {
+  return parsed(place, text, &layout::parse_function);
 }
 
 std::string text_argument(Place place, py::handle value) {

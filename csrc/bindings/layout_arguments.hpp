@@ -55,6 +55,8 @@ layout::IntTuple int_tuple_argument(Place place, py::handle value);
 layout::Tiler tiler_argument(Place place, py::handle value);
 layout::Layout layout_argument(Place place, py::handle value);
 AnyLayout any_layout_argument(Place place, py::handle value);
+// What a text says: a layout, composed or not, or a swizzle.
+std::variant<layout::Layout, layout::Swizzle, layout::ComposedLayout> function_argument(Place place, py::handle text);
 // Whether it is a tensor, or whatever else has a layout and a method `with_layout`; and that layout.
 bool has_layout(py::handle value);
 py::object layout_of(Place place, py::handle value);

@@ -321,21 +321,21 @@ inline py::list all_values(AnyLayout const& any, std::int64_t limit) {
   return result;
 }
 
-// Whether text is a swizzle and no composed layout that begins with one.
-inline bool is_swizzle_text(std::string const& text) {
-  return text.find('S') != std::string::npos && text.find('o') == std::string::npos;
-}
-
 // c -> outer(offset + inner(c)). A composed layout on either side brings its functions with it.
 inline ComposedLayout composed_of(py::handle outer, Integer const& offset, py::handle inner) {
   AnyLayout const last = any_layout_argument({"ComposedLayout", "inner"}, inner);
+  Place const place{"ComposedLayout", "outer"};
   std::vector<ComposedLayout::Function> functions;
-  if (is_a<Swizzle>(outer)) {
-    functions.emplace_back(as<Swizzle>(outer), offset);
-  } else if (is_text(outer) && is_swizzle_text(text_argument({"ComposedLayout", "outer"}, outer))) {
-    functions.emplace_back(parse_swizzle(text_argument({"ComposedLayout", "outer"}, outer)), offset);
+  std::optional<Swizzle> swizzle;
+  if (is_a<Swizzle>(outer)) swizzle = as<Swizzle>(outer);
+  if (is_text(outer)) {
+    auto const function = function_argument(place, outer);
+    if (auto const* found = std::get_if<Swizzle>(&function)) swizzle = *found;
+  }
+  if (swizzle) {
+    functions.emplace_back(*swizzle, offset);
   } else {
-    AnyLayout const first = any_layout_argument({"ComposedLayout", "outer"}, outer);
+    AnyLayout const first = any_layout_argument(place, outer);
     if (auto const* composed = std::get_if<ComposedLayout>(&first)) functions = composed->functions();
     functions.emplace_back(domain_of(first), offset);
   }

@@ -154,9 +154,10 @@ void register_layout_modes(py::module_& m) {
               [](py::handle value) -> py::object {
                 std::string const text = text_argument({"parse", "text"}, value);
                 try {
-                  if (text.find('o') != std::string::npos) return py::cast(parse_composed(text));
-                  if (text.find('S') != std::string::npos) return py::cast(parse_swizzle(text));
-                  return to_python(parse_tiler(text));
+                  auto const found = parse(text);
+                  if (auto const* tiler = std::get_if<Tiler>(&found)) return to_python(*tiler);
+                  if (auto const* swizzle = std::get_if<Swizzle>(&found)) return py::cast(*swizzle);
+                  return py::cast(std::get<ComposedLayout>(found));
                 } catch (LayoutError const& error) {
                   throw LayoutError(std::string("text: ") + error.what());
                 }

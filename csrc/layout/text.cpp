@@ -94,28 +94,42 @@ class Parser {
     return Swizzle(bits, base, shift);
   }
 
-  ComposedLayout composed() {
+  // Functions with an offset behind each, and the layout that they are applied to; a layout, or a swizzle, alone.
+  std::variant<Layout, Swizzle, ComposedLayout> function() {
     std::vector<ComposedLayout::Function> functions;
     while (true) {
       if (static_cast<int>(functions.size()) > ComposedLayout::kMaxFunctions) fail("too many functions");
       if (peek("S")) {
         Swizzle const outer = swizzle();
+        if (functions.empty() && at_end()) return outer;
         expect("o");
         functions.emplace_back(outer, offset_then_o());
         continue;
       }
       Layout next = layout();
-      if (functions.empty())
-        expect("o");
-      else if (!take("o"))
+      if (take("o")) {
+        functions.emplace_back(std::move(next), offset_then_o());
+      } else if (functions.empty()) {
+        return next;
+      } else {
         return ComposedLayout(std::move(functions), std::move(next));
-      functions.emplace_back(std::move(next), offset_then_o());
+      }
     }
   }
 
-  void end() {
+  ComposedLayout composed() {
+    auto result = function();
+    if (auto* const layout = std::get_if<ComposedLayout>(&result)) return std::move(*layout);
+    fail("expected 'o'");
+  }
+
+  bool at_end() {
     skip();
-    if (at_ != text_.size()) fail("unexpected text");
+    return at_ == text_.size();
+  }
+
+  void end() {
+    if (!at_end()) fail("unexpected text");
   }
 
   bool peek(std::string_view token) {
@@ -297,6 +311,24 @@ Swizzle parse_swizzle(std::string_view text) {
 
 ComposedLayout parse_composed(std::string_view text) {
   return parsed(text, [](Parser& p) { return p.composed(); });
+}
+
+std::variant<Layout, Swizzle, ComposedLayout> parse_function(std::string_view text) {
+  return parsed(text, [](Parser& p) { return p.function(); });
+}
+
+std::variant<Tiler, Swizzle, ComposedLayout> parse(std::string_view text) {
+  Parser parser(text);
+  if (!parser.peek("S")) {
+    Tiler const tiler = parser.tiler();
+    if (!parser.peek("o")) {
+      parser.end();
+      return tiler;
+    }
+  }
+  auto function = parse_function(text);
+  if (auto* const swizzle = std::get_if<Swizzle>(&function)) return *swizzle;
+  return std::get<ComposedLayout>(std::move(function));
 }
 
 }  // namespace cute_py::layout

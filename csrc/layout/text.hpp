@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "layout/int_tuple.hpp"
 
@@ -33,5 +34,9 @@ Layout parse_layout(std::string_view text);
 Tiler parse_tiler(std::string_view text);
 Swizzle parse_swizzle(std::string_view text);
 ComposedLayout parse_composed(std::string_view text);
+
+// What the text is: a layout, composed or not, or a swizzle; with `parse`, a tiler in the place of a layout alone.
+std::variant<Layout, Swizzle, ComposedLayout> parse_function(std::string_view text);
+std::variant<Tiler, Swizzle, ComposedLayout> parse(std::string_view text);
 
 }  // namespace cute_py::layout
