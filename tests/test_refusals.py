@@ -265,8 +265,6 @@ WITHOUT: dict[str, dict[str, str]] = {
         "upcast: the stride {} neither divides nor is divided by {}": SAYS,
         "{}: the factor {} is below 1": SAYS,
         "make_ordered_layout: order {} has a basis element in it": SAYS,
-        "complement: the stride {} of {} is negative: its indices go": "none: there is no complement",
-        "complement: the modes of {} interleave: the mode {}:{}": "none: there is no complement",
         "left_inverse: {} has none: the stride {} is negative{} is": "none: there is no inverse",
     },
     "csrc/layout/composer.cpp": {
@@ -296,6 +294,10 @@ WITHOUT: dict[str, dict[str, str]] = {
         "the shape {} and the stride {} are not congruent: they need": SAYS,
         "make_layout: there is no layout of no modes": SAYS,
         "a coordinate has integers in it, {} has not": SAYS,
+    },
+    "csrc/layout/modes.cpp": {
+        "complement: the stride {} of {} is negative: its indices go": "none: there is no complement",
+        "complement: the modes of {} interleave: the mode {}:{}": "none: there is no complement",
     },
     "csrc/layout/swizzle.cpp": {
         "{}: the factor {} is no power of two, which a swizzle needs": SAYS,

@@ -14,6 +14,7 @@
 #include "bindings/layout_batches.hpp"
 #include "layout/algebra.hpp"
 #include "layout/composer.hpp"
+#include "layout/steps.hpp"
 #include "layout/swizzle.hpp"
 #include "layout/text.hpp"
 
@@ -345,42 +346,56 @@ inline ComposedLayout composed_of(py::handle outer, Integer const& offset, py::h
   return ComposedLayout(std::move(functions), domain_of(last));
 }
 
+// An operation that `record` shows: of a layout, and of a second argument that it reads, which may be None.
+struct Recorded {
+  char const* name;
+  Tiler (*read)(Place, py::handle);
+  Layout (*result)(Layout const&, Tiler const&);
+  Steps (*steps)(Layout const&, Tiler const&);
+};
+
+inline Recorded const& recorded_operation(std::string const& name) {
+  using L = Layout const&;
+  using T = Tiler const&;
+  constexpr auto kNothing = +[](Place, py::handle) { return Tiler{}; };
+  constexpr auto kTarget = +[](Place place, py::handle value) {
+    return value.is_none() ? Tiler{} : Tiler::of(extents_argument(place, value));
+  };
+  static constexpr Recorded kRecorded[] = {
+      {"coalesce", kNothing, [](L l, T) { return coalesce(l); }, [](L l, T) { return coalesce_steps(l); }},
+      {"composition", &tiler_argument, &composition, &composition_steps},
+      {"complement", kTarget,
+       [](L l, T t) { return t.kind == Tiler::Kind::any ? complement(l) : complement(l, coordinate(t)); },
+       [](L l, T t) { return t.kind == Tiler::Kind::any ? complement_steps(l) : complement_steps(l, coordinate(t)); }},
+      {"right_inverse", kNothing, [](L l, T) { return right_inverse(l); },
+       [](L l, T) { return right_inverse_steps(l); }},
+      {"left_inverse", kNothing, [](L l, T) { return left_inverse(l); }, [](L l, T) { return left_inverse_steps(l); }},
+      {"logical_divide", &tiler_argument, &logical_divide, &logical_divide_steps},
+      {"logical_product", &tiler_argument, &logical_product, &logical_product_steps},
+  };
+  for (auto const& operation : kRecorded) {
+    if (operation.name == name) return operation;
+  }
+  throw LayoutError("record: there is no record of " + name);
+}
+
 // The steps of an operation, its result, and the text of the error that stopped it; one of the last two is None.
-inline py::tuple recorded(std::string_view operation, py::handle value, py::handle argument) {
-  std::string const name(operation);
-  Place const second{name.c_str(), "the second argument"};
+inline py::tuple recorded(std::string const& name, py::handle value, py::handle argument) {
   Layout const l = layout_argument({name.c_str(), "layout"}, value);
-  Record record;
+  py::list steps;
   py::object result = py::none();
   py::object error = py::none();
   try {
-    if (operation == "coalesce") {
-      result = py::cast(coalesce(l, &record));
-    } else if (operation == "composition") {
-      result = py::cast(composition(l, tiler_argument(second, argument), &record));
-    } else if (operation == "right_inverse") {
-      result = py::cast(right_inverse(l, &record));
-    } else if (operation == "left_inverse") {
-      result = py::cast(left_inverse(l, &record));
-    } else if (operation == "complement" && argument.is_none()) {
-      result = py::cast(complement(l, &record));
-    } else if (operation == "complement") {
-      result = py::cast(complement(l, extents_argument(second, argument), &record));
-    } else if (operation == "logical_divide") {
-      result = py::cast(logical_divide(l, tiler_argument(second, argument), &record));
-    } else if (operation == "logical_product") {
-      result = py::cast(logical_product(l, tiler_argument(second, argument), &record));
-    } else {
-      throw LayoutError("record: there is no record of " + name);
+    Recorded const& operation = recorded_operation(name);
+    Tiler const second = operation.read({operation.name, "the second argument"}, argument);
+    for (auto const& step : operation.steps(l, second)) {
+      py::dict values;
+      for (auto const& [key, v] : step.values) values[key] = to_python(v);
+      steps.append(py::make_tuple(step.kind, values));
     }
+    result = py::cast(operation.result(l, second));
   } catch (LayoutError const& refused) {
     error = py::str(prefixed(name.c_str(), refused.what()));
-  }
-  py::list steps;
-  for (auto const& step : record) {
-    py::dict values;
-    for (auto const& [key, v] : step.values) values[key] = to_python(v);
-    steps.append(py::make_tuple(step.kind, values));
   }
   return py::make_tuple(steps, result, error);
 }

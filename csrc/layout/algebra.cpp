@@ -1,105 +1,19 @@
 #include "layout/algebra.hpp"
 
 #include <algorithm>
-#include <initializer_list>
-#include <numeric>
 #include <string>
 
 #include "base/errors.hpp"
 #include "layout/composer.hpp"
+#include "layout/modes.hpp"
 #include "layout/text.hpp"
 
 namespace cute_py::layout {
 namespace {
 
-// The modes as a layout of depth at most 1.
-Layout from_modes(FlatLayout const& f) {
-  if (f.shape.size() == 1) return Layout::trusted(IntTuple(f.shape[0]), IntTuple(f.stride[0]));
-  return Layout::trusted(IntTuple(std::vector<IntTuple>(f.shape.begin(), f.shape.end())),
-                         IntTuple(std::vector<IntTuple>(f.stride.begin(), f.stride.end())));
-}
-
-// Modes i and i+1 merge where shape_i * stride_i == stride_i+1, and modes of extent 1 vanish. With `beyond`, the result
-// is the same function outside the domain too: the last mode stays even with extent 1.
-FlatLayout merged(FlatLayout f, bool beyond, Record* record = nullptr) {
-  auto const note = [&](char const* kind, std::initializer_list<std::pair<char const*, std::size_t>> modes) {
-    if (record == nullptr) return;
-    record->push_back({kind, {}});
-    for (auto const& [name, i] : modes) record->back().values.push_back({name, one_mode(f.shape[i], f.stride[i])});
-  };
-  if (f.shape.empty()) return {{fixed(1)}, {fixed(0)}};  // the shape ()
-  std::size_t const last = f.shape.size() - 1;
-  if (beyond && f.shape[last].is(1)) f.shape[last] = fixed(2);
-  note("start", {{"mode", last}});
-  std::size_t head = last;  // what is merged so far lies in [head, last]
-  for (std::size_t i = last; i-- > 0;) {
-    if (f.shape[i].is(1)) {
-      note("vanish", {{"mode", i}});
-    } else if (head == last && f.shape[head].is(1)) {
-      note("give way", {{"head", head}, {"mode", i}});
-      f.shape[head] = f.shape[i];
-      f.stride[head] = f.stride[i];
-    } else if (f.shape[i] * f.stride[i] == f.stride[head]) {
-      note("merge", {{"mode", i}, {"head", head}});
-      f.shape[head] = f.shape[i] * f.shape[head];
-      f.stride[head] = f.stride[i];
-      if (record != nullptr) record->back().values.push_back({"result", one_mode(f.shape[head], f.stride[head])});
-    } else {
-      note("stay", {{"mode", i}, {"head", head}});
-      --head;
-      f.shape[head] = f.shape[i];
-      f.stride[head] = f.stride[i];
-    }
-  }
-  f.shape.erase(f.shape.begin(), f.shape.begin() + static_cast<std::ptrdiff_t>(head));
-  f.stride.erase(f.stride.begin(), f.stride.begin() + static_cast<std::ptrdiff_t>(head));
-  if (f.shape.size() == 1 && f.shape[0].is(1)) {
-    if (!f.stride[0].is(0)) note("alone", {{"mode", 0}});
-    f = {{fixed(1)}, {fixed(0)}};
-  }
-  return f;
-}
-
-Layout coalesced(Layout const& layout, bool beyond, Record* record = nullptr) {
-  return from_modes(merged(flat(layout), beyond, record));
-}
-
-// The modes without zero strides and extents of 1.
-FlatLayout filtered_modes(Layout const& layout) {
-  FlatLayout f = flat(layout);
-  for (std::size_t i = 0; i < f.shape.size(); ++i) {
-    if (f.stride[i].is(0)) f.shape[i] = fixed(1);
-  }
-  return merged(std::move(f), false);
-}
-
-// f at the leaves of the profile; modes beyond it are kept.
-template <class F>
-Layout by_profile(char const* name, Layout const& layout, IntTuple const& profile, F f) {
-  if (!profile.is_tuple()) return f(layout);
-  if (!layout.shape().is_tuple() || profile.rank() > layout.rank()) {
-    throw LayoutError(std::string(name) + ": the profile " + to_string(profile) + " has more modes than " +
-                      to_string(layout) + "; next: give " + std::to_string(layout.rank()) + " or fewer");
-  }
-  LayoutBuilder result(layout.rank());
-  for (int i = 0; i < layout.rank(); ++i) {
-    result.append(i < profile.rank() ? by_profile(name, layout[i], profile[i], f) : layout[i]);
-  }
-  return std::move(result).tuple();
-}
-
-void note_mode(Record* record, int mode, Layout const& operand, Tiler const& tiler, Layout const& result) {
-  if (record == nullptr) return;
-  record->push_back({"by mode",
-                     {{"index", Tiler::of(dynamic(mode))},
-                      {"mode", Tiler::of(operand)},
-                      {"tiler", tiler},
-                      {"result", Tiler::of(result)}}});
-}
-
 // f of each mode and its tiler; modes beyond the tiler are kept.
 template <class F>
-Layout by_mode(char const* name, Layout const& layout, Tiler const& tiler, Record* record, F f) {
+Layout by_mode(char const* name, Layout const& layout, Tiler const& tiler, F f) {
   if (tiler.rank() > layout.rank()) {
     throw LayoutError(std::string(name) + ": the tiler " + to_string(tiler) + " has more modes than " +
                       to_string(layout) + "; next: give it " + std::to_string(layout.rank()) + " or fewer");
@@ -107,14 +21,7 @@ Layout by_mode(char const* name, Layout const& layout, Tiler const& tiler, Recor
   if (tiler.elements.empty()) throw LayoutError(std::string(name) + ": the tiler is an empty tuple");
   LayoutBuilder result(layout.rank());
   for (int i = 0; i < layout.rank(); ++i) {
-    Layout const mode = layout[i];
-    if (i >= tiler.rank()) {
-      result.append(mode);
-      continue;
-    }
-    Layout const made = f(mode, tiler.elements[i]);
-    note_mode(record, i, mode, tiler.elements[i], made);
-    result.append(made);
+    result.append(i < tiler.rank() ? f(layout[i], tiler.elements[i]) : layout[i]);
   }
   return std::move(result).tuple();
 }
@@ -129,50 +36,6 @@ IntTuple ones_for_zeros(IntTuple const& stride, IntTuple const& shape) {
     return IntTuple(std::move(result));
   }
   return stride.leaf().is(0) ? repeat_like(shape, fixed(1)) : shape;
-}
-
-// Neighbouring static extents as one, and neighbouring dynamic ones.
-IntTuple coalesced_shape(IntTuple const& shape) {
-  std::vector<IntTuple> result;
-  for (auto const& s : leaves(shape)) {
-    if (!result.empty() && result.back().leaf().is_static == s.is_static) {
-      result.back() = result.back().leaf() * s;
-    } else {
-      result.push_back(s);
-    }
-  }
-  return result.size() == 1 ? result[0] : IntTuple(std::move(result));
-}
-
-void refuse_basis(char const* name, Layout const& layout) {
-  if (!has_basis(layout.stride())) return;
-  throw LayoutError(std::string(name) + ": the coordinate strides of " + to_string(layout) +
-                    " have no place in an order of integers; next: a layout whose strides are integers");
-}
-
-// Positions of the strides in ascending order, exchanged as CuTe's static sort does, which matters for equal ones.
-std::vector<std::size_t> sorted_by_stride(std::vector<Integer> const& stride) {
-  std::vector<std::size_t> order(stride.size());
-  std::iota(order.begin(), order.end(), 0);
-  auto sorted = order;
-  std::sort(sorted.begin(), sorted.end(),
-            [&](std::size_t i, std::size_t j) { return stride[i].value < stride[j].value; });
-  bool const distinct = std::adjacent_find(sorted.begin(), sorted.end(), [&](std::size_t i, std::size_t j) {
-                          return stride[i].value == stride[j].value;
-                        }) == sorted.end();
-  if (distinct) return sorted;
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    for (std::size_t j = i + 1; j < order.size(); ++j) {
-      if (stride[order[j]].value < stride[order[i]].value) std::swap(order[i], order[j]);
-    }
-  }
-  return order;
-}
-
-std::vector<Integer> prefix_product(std::vector<Integer> const& shape) {
-  std::vector<Integer> result{fixed(1)};
-  for (auto const& s : shape) result.push_back(result.back() * s);
-  return result;
 }
 
 // The slice (_, (_, _, ...)) of a rank-2 layout, and ((_, ...), (_, ...)). A mode of rank 1 meets a single _ and stays.
@@ -413,7 +276,7 @@ Layout zip(Layout const& a, Layout const& b) {
   return Layout::trusted(zip_pair(a.shape(), b.shape()), zip_pair(a.stride(), b.stride()));
 }
 
-Layout coalesce(Layout const& layout, Record* record) { return coalesced(layout, false, record); }
+Layout coalesce(Layout const& layout) { return from_modes(merged(flat(layout))); }
 
 Layout coalesce(Layout const& layout, IntTuple const& profile) {
   return by_profile("coalesce", layout, profile, [](Layout const& l) { return coalesce(l); });
@@ -433,22 +296,16 @@ Layout filter(Layout const& layout, IntTuple const& profile) {
   return by_profile("filter", layout, profile, [](Layout const& l) { return filter(l); });
 }
 
-Layout composition(Layout const& a, Layout const& b, Record* record) {
-  require_elements("composition", a);
-  require_elements("composition", b);
-  check_modes(a, b);
-  Layout const lhs = by_profile("composition", a, coprofile(b), [](Layout const& l) { return coalesced(l, true); });
-  return Composer(a, lhs, b, record).result();
-}
+Layout composition(Layout const& a, Layout const& b) { return Composer(a, b).result(); }
 
-Layout composition(Layout const& a, Tiler const& b, Record* record) {
+Layout composition(Layout const& a, Tiler const& b) {
   switch (b.kind) {
     case Tiler::Kind::any:
       return a;
     case Tiler::Kind::layout:
-      return composition(a, b.layout, record);
+      return composition(a, b.layout);
     case Tiler::Kind::integer:
-      return composition(a, Layout(IntTuple(b.integer), IntTuple(fixed(1))), record);
+      return composition(a, Layout(IntTuple(b.integer), IntTuple(fixed(1))));
     case Tiler::Kind::tuple:
       break;
   }
@@ -457,113 +314,45 @@ Layout composition(Layout const& a, Tiler const& b, Record* record) {
                       "; next: give it " + std::to_string(a.rank()) + " or fewer");
   }
   std::vector<Layout> result;
-  for (int i = 0; i < b.rank(); ++i) {
-    result.push_back(composition(a[i], b.elements[i]));
-    note_mode(record, i, a[i], b.elements[i], result.back());
-  }
+  for (int i = 0; i < b.rank(); ++i) result.push_back(composition(a[i], b.elements[i]));
   return make_layout(result);
 }
 
-Layout complement(Layout const& layout, IntTuple const& cotarget, Record* record) {
+Layout complement(Layout const& layout, IntTuple const& cotarget) {
   require_elements("complement", layout);
   refuse_basis("complement", layout);
-  auto const note = [&](char const* kind, std::initializer_list<std::pair<char const*, Tiler>> values) {
-    record->push_back({kind, values});
-  };
   FlatLayout const filtered = filtered_modes(layout);
-  if (record != nullptr) note("filtered", {{"layout", Tiler::of(from_modes(filtered))}});
-  if (filtered.stride.size() == 1 && filtered.stride[0].value == 0) {
-    Layout result(coalesced_shape(cotarget));
-    if (record != nullptr) note("nothing", {{"result", Tiler::of(result)}});
-    return result;
-  }
-
-  // In ascending order of the strides: the gap below each mode, then what is left above the last.
-  std::vector<std::size_t> ascending(filtered.stride.size());
-  std::iota(ascending.begin(), ascending.end(), 0);
-  std::stable_sort(ascending.begin(), ascending.end(),
-                   [&](std::size_t i, std::size_t j) { return filtered.stride[i].value < filtered.stride[j].value; });
-  FlatLayout gaps;
-  Integer reached = fixed(1);
-  for (std::size_t const i : ascending) {
-    Integer const& s = filtered.shape[i];
-    Integer const& d = filtered.stride[i];
-    if (d.value < 0) {
-      if (record != nullptr) note("negative", {{"mode", one_mode(s, d)}});
-      throw LayoutError("complement: the stride " + to_string(d) + " of " + to_string(layout) +
-                        " is negative: its indices go below 0");
-    }
-    Integer const gap = d / reached;
-    if (gap.value == 0) {
-      if (record != nullptr) note("interleave", {{"mode", one_mode(s, d)}, {"reached", Tiler::of(reached)}});
-      std::string const where = gaps.shape.empty() ? "" : " inside the span " + to_string(reached) + " of those below";
-      throw LayoutError("complement: the modes of " + to_string(layout) + " interleave: the mode " + to_string(s) +
-                        ":" + to_string(d) + " starts" + where + describe_collision(from_modes(filtered)));
-    }
-    gaps.shape.push_back(gap);
-    gaps.stride.push_back(reached);
-    reached = d * s;
-    if (record != nullptr)
-      note("gap",
-           {{"mode", one_mode(s, d)}, {"result", one_mode(gap, gaps.stride.back())}, {"reached", Tiler::of(reached)}});
-  }
-  IntTuple const rest = coalesced_shape(ceil_div(cotarget, IntTuple(reached)));
-  if (record != nullptr)
-    note("above", {{"target", Tiler::of(cotarget)}, {"reached", Tiler::of(reached)}, {"rest", Tiler::of(rest)}});
-  auto const rest_extents = leaves(rest);
-  for (std::size_t i = 0; i < rest_extents.size(); ++i) {
-    gaps.shape.push_back(rest_extents[i]);
-    gaps.stride.push_back(rest_extents[i].is(1) ? fixed(0) : reached);
-    if (i + 1 < rest_extents.size()) reached = reached * rest_extents[i];
-  }
-  if (record != nullptr) note("gaps", {{"layout", Tiler::of(from_modes(gaps))}});
-  return from_modes(merged(std::move(gaps), false));
+  if (filtered.stride.size() == 1 && filtered.stride[0].value == 0) return Layout(coalesced_shape(cotarget));
+  return from_modes(merged(gaps_between(filtered, cotarget, layout)));
 }
 
-Layout complement(Layout const& layout, Record* record) {
-  Layout const filtered = from_modes(filtered_modes(layout));
-  return complement(filtered, IntTuple(cosize(filtered)), record);
+Layout complement(Layout const& layout) {
+  Layout const filtered = filter(layout);
+  return complement(filtered, IntTuple(cosize(filtered)));
 }
 
-Layout right_inverse(Layout const& layout, Record* record) {
+Layout right_inverse(Layout const& layout) {
   require_elements("right_inverse", layout);
   refuse_basis("right_inverse", layout);
-  FlatLayout const f = merged(flat(layout), false);
-  auto const note = [&](char const* kind, std::initializer_list<std::pair<char const*, Tiler>> values) {
-    record->push_back({kind, values});
-  };
-  if (record != nullptr) note("coalesced", {{"layout", Tiler::of(from_modes(f))}});
+  FlatLayout const f = merged(flat(layout));
   std::vector<Integer> const below = prefix_product(f.shape);
-  std::vector<Integer> shape{fixed(1)};
-  std::vector<Integer> stride{fixed(0)};
+  FlatLayout result{{fixed(1)}, {fixed(0)}};
   Integer reached = fixed(1);
   for (std::size_t const i : sorted_by_stride(f.stride)) {
-    Tiler const mode = record != nullptr ? one_mode(f.shape[i], f.stride[i]) : Tiler{};
-    if (f.stride[i].value != reached.value) {
-      if (record != nullptr) note("skip", {{"mode", mode}, {"reached", Tiler::of(reached)}});
-      continue;
-    }
-    shape.push_back(f.shape[i]);
-    stride.push_back(below[i]);
-    if (record != nullptr)
-      note("take",
-           {{"mode", mode}, {"reached", Tiler::of(reached)}, {"result", one_mode(shape.back(), stride.back())}});
+    if (f.stride[i].value != reached.value) continue;
+    result.shape.push_back(f.shape[i]);
+    result.stride.push_back(below[i]);
     reached = f.shape[i] * f.stride[i];
   }
-  return from_modes(merged({std::move(shape), std::move(stride)}, false));
+  return from_modes(merged(std::move(result)));
 }
 
-Layout left_inverse(Layout const& layout, Record* record) {
+Layout left_inverse(Layout const& layout) {
   require_elements("left_inverse", layout);
   refuse_basis("left_inverse", layout);
-  FlatLayout const f = merged(flat(layout), false);
-  auto const note = [&](char const* kind, std::initializer_list<std::pair<char const*, Tiler>> values) {
-    record->push_back({kind, values});
-  };
-  if (record != nullptr) note("coalesced", {{"layout", Tiler::of(from_modes(f))}});
+  FlatLayout const f = merged(flat(layout));
   std::vector<Integer> const below = prefix_product(f.shape);
-  std::vector<Integer> shape;
-  std::vector<Integer> stride{fixed(0)};
+  FlatLayout inverse{{}, {fixed(0)}};
   Integer reached = fixed(1);
   bool proven = true;
   std::int64_t span = 1;
@@ -577,18 +366,12 @@ Layout left_inverse(Layout const& layout, Record* record) {
     }
     if (d.value < span) proven = false;
     span = multiply(f.shape[i].value, d.value);
-    shape.push_back(d / reached);
-    if (record != nullptr)
-      note("below", {{"mode", one_mode(f.shape[i], d)},
-                     {"reached", Tiler::of(reached)},
-                     {"result", one_mode(shape.back(), stride.back())},
-                     {"next", Tiler::of(below[i])}});
-    stride.push_back(below[i]);
-    reached = reached * shape.back();
+    inverse.shape.push_back(d / reached);
+    inverse.stride.push_back(below[i]);
+    reached = reached * inverse.shape.back();
   }
-  shape.push_back(f.shape[order.back()]);
-  if (record != nullptr) note("last", {{"result", one_mode(shape.back(), stride.back())}});
-  Layout const result = from_modes(merged({std::move(shape), std::move(stride)}, false));
+  inverse.shape.push_back(f.shape[order.back()]);
+  Layout const result = from_modes(merged(std::move(inverse)));
   if (!proven) {
     check_law("left_inverse", layout, [&](std::int64_t i) {
       IntTuple const at = layout(IntTuple(dynamic(i)));
@@ -638,32 +421,22 @@ Layout tile_unzip(Layout const& layout, Tiler const& tiler) {
   return Layout::trusted(zip2_by(layout.shape(), tiler), zip2_by(layout.stride(), tiler));
 }
 
-Layout logical_divide(Layout const& layout, Tiler const& tiler, Record* record) {
+Layout logical_divide(Layout const& layout, Tiler const& tiler) {
   switch (tiler.kind) {
     case Tiler::Kind::any:
       return layout;
     case Tiler::Kind::integer:
-      return logical_divide(layout, Tiler::of(Layout(IntTuple(tiler.integer))), record);
+      return logical_divide(layout, Tiler::of(Layout(IntTuple(tiler.integer))));
     case Tiler::Kind::layout: {
       require_elements("logical_divide", layout);
       require_elements("logical_divide", tiler.layout);
-      IntTuple const target = coalesce(layout).shape();
-      Layout const rest = complement(tiler.layout, target);
-      Layout const both = make_layout({tiler.layout, rest});
-      if (record != nullptr) {
-        record->push_back({"divide",
-                           {{"tile", Tiler::of(tiler.layout)},
-                            {"target", Tiler::of(target)},
-                            {"rest", Tiler::of(rest)},
-                            {"both", Tiler::of(both)}}});
-      }
-      return composition(layout, both);
+      Layout const rest = complement(tiler.layout, coalesce(layout).shape());
+      return composition(layout, make_layout({tiler.layout, rest}));
     }
     case Tiler::Kind::tuple:
       break;
   }
-  return by_mode("logical_divide", layout, tiler, record,
-                 [](Layout const& l, Tiler const& t) { return logical_divide(l, t); });
+  return by_mode("logical_divide", layout, tiler, &logical_divide);
 }
 
 Layout zipped_divide(Layout const& layout, Tiler const& tiler) {
@@ -674,33 +447,22 @@ Layout tiled_divide(Layout const& layout, Tiler const& tiler) { return unpack_se
 
 Layout flat_divide(Layout const& layout, Tiler const& tiler) { return unpack_both(zipped_divide(layout, tiler)); }
 
-Layout logical_product(Layout const& block, Tiler const& tiler, Record* record) {
+Layout logical_product(Layout const& block, Tiler const& tiler) {
   switch (tiler.kind) {
     case Tiler::Kind::any:
       return block;
     case Tiler::Kind::integer:
-      return logical_product(block, Tiler::of(Layout(IntTuple(tiler.integer))), record);
+      return logical_product(block, Tiler::of(Layout(IntTuple(tiler.integer))));
     case Tiler::Kind::layout: {
       require_elements("logical_product", block);
       require_elements("logical_product", tiler.layout);
-      Integer const reach = block.size() * cosize(tiler.layout);
-      Layout const free = complement(block, IntTuple(reach));
-      if (record != nullptr) {
-        record->push_back({"product",
-                           {{"size", Tiler::of(block.size())},
-                            {"cosize", Tiler::of(cosize(tiler.layout))},
-                            {"reach", Tiler::of(reach)},
-                            {"free", Tiler::of(free)}}});
-      }
-      Layout const copies = composition(free, tiler.layout);
-      if (record != nullptr) record->push_back({"copies", {{"result", Tiler::of(copies)}}});
-      return make_layout({block, copies});
+      Layout const free = complement(block, IntTuple(block.size() * cosize(tiler.layout)));
+      return make_layout({block, composition(free, tiler.layout)});
     }
     case Tiler::Kind::tuple:
       break;
   }
-  return by_mode("logical_product", block, tiler, record,
-                 [](Layout const& l, Tiler const& t) { return logical_product(l, t); });
+  return by_mode("logical_product", block, tiler, &logical_product);
 }
 
 Layout zipped_product(Layout const& block, Tiler const& tiler) {

@@ -5,11 +5,9 @@
 #include <vector>
 
 #include "layout/layout.hpp"
-#include "layout/record.hpp"
 
 // CuTe's layout algebra on values. Structure and values of a result are those of CuTe's for static integers; a dynamic
 // integer is treated by its value too, and stays dynamic. An operation throws LayoutError where its law would not hold.
-// Those that take a Record note in it what they do.
 namespace cute_py::layout {
 
 Layout make_ordered_layout(IntTuple const& shape, IntTuple const& order);
@@ -31,7 +29,7 @@ IntTuple zip(IntTuple const& t);
 Layout zip(Layout const& a, Layout const& b);
 
 // The same function of an integer, in as few modes as possible; by a profile, at each of its leaves.
-Layout coalesce(Layout const& layout, Record* record = nullptr);
+Layout coalesce(Layout const& layout);
 Layout coalesce(Layout const& layout, IntTuple const& profile);
 Layout filter_zeros(Layout const& layout);
 Layout filter_zeros(Layout const& layout, IntTuple const& profile);
@@ -39,29 +37,29 @@ Layout filter(Layout const& layout);
 Layout filter(Layout const& layout, IntTuple const& profile);
 
 // result(c) == a(b(c)) for all c of b; compatible(b, result). A tuple acts by modes.
-Layout composition(Layout const& a, Layout const& b, Record* record = nullptr);
-Layout composition(Layout const& a, Tiler const& b, Record* record = nullptr);
+Layout composition(Layout const& a, Layout const& b);
+Layout composition(Layout const& a, Tiler const& b);
 
 // What `layout` misses of [0, size(cotarget)): ordered, and disjoint from it but for 0.
-Layout complement(Layout const& layout, IntTuple const& cotarget, Record* record = nullptr);
-Layout complement(Layout const& layout, Record* record = nullptr);
+Layout complement(Layout const& layout, IntTuple const& cotarget);
+Layout complement(Layout const& layout);
 
 // layout(right(i)) == i for i < size(right). layout(left(layout(i))) == layout(i).
-Layout right_inverse(Layout const& layout, Record* record = nullptr);
-Layout left_inverse(Layout const& layout, Record* record = nullptr);
+Layout right_inverse(Layout const& layout);
+Layout left_inverse(Layout const& layout);
 Layout nullspace(Layout const& layout);
 
 Layout max_common_layout(Layout const& a, Layout const& b);
 Integer max_common_vector(Layout const& a, Layout const& b);
 
 // layout o (tiler, complement of tiler).
-Layout logical_divide(Layout const& layout, Tiler const& tiler, Record* record = nullptr);
+Layout logical_divide(Layout const& layout, Tiler const& tiler);
 Layout zipped_divide(Layout const& layout, Tiler const& tiler);
 Layout tiled_divide(Layout const& layout, Tiler const& tiler);
 Layout flat_divide(Layout const& layout, Tiler const& tiler);
 
 // (block, complement of block o tiler).
-Layout logical_product(Layout const& block, Tiler const& tiler, Record* record = nullptr);
+Layout logical_product(Layout const& block, Tiler const& tiler);
 Layout zipped_product(Layout const& block, Tiler const& tiler);
 Layout tiled_product(Layout const& block, Tiler const& tiler);
 Layout flat_product(Layout const& block, Tiler const& tiler);

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "base/errors.hpp"
+#include "layout/modes.hpp"
 #include "layout/text.hpp"
 
 namespace cute_py::layout {
@@ -41,10 +42,6 @@ std::vector<std::int64_t> corners(Layout const& layout) {
   return result;
 }
 
-}  // namespace
-
-namespace {
-
 void add_coprofile(IntTuple const& stride, IntTuple& sum) {
   if (stride.is_tuple()) {
     for (auto const& e : stride.elements()) add_coprofile(e, sum);
@@ -53,6 +50,7 @@ void add_coprofile(IntTuple const& stride, IntTuple& sum) {
   }
 }
 
+// Throws LayoutError if a coordinate stride steps along a mode that a does not have.
 void check_modes(Layout const& a, IntTuple const& stride) {
   if (stride.is_tuple()) {
     for (auto const& e : stride.elements()) check_modes(a, e);
@@ -63,27 +61,34 @@ void check_modes(Layout const& a, IntTuple const& stride) {
 
 }  // namespace
 
-void check_modes(Layout const& a, Layout const& b) { check_modes(a, b.stride()); }
-
 IntTuple coprofile(Layout const& layout) {
   IntTuple sum = fixed(0);
   add_coprofile(layout.stride(), sum);
   return sum;
 }
 
+Composer::Composer(Layout const& a, Layout const& b) : a_(a), b_(b) {
+  require_elements("composition", a);
+  require_elements("composition", b);
+  check_modes(a, b.stride());
+  lhs_ = by_profile("composition", a, coprofile(b), [](Layout const& l) { return from_modes(merged(flat(l), true)); });
+}
+
 Layout Composer::result() {
   Layout result = compose(b_.shape(), b_.stride());
+  if (!is_proven()) check(result);
+  return result;
+}
+
+bool Composer::is_proven() const {
+  if (!proven_) return false;
   for (auto const& leaf : leaves_) {
     IntTuple const& extents = at_path(leaf.path, lhs_.shape());
     for (int i = 0; i + 1 < extents.rank(); ++i) {
-      if (leaf.reach[i] >= extents[i].leaf().value) proven_ = false;
+      if (leaf.reach[i] >= extents[i].leaf().value) return false;
     }
   }
-  if (!proven_) {
-    if (record_ != nullptr) note("check", {{"size", Tiler::of(b_.size())}});
-    check(result);
-  }
-  return result;
+  return true;
 }
 
 Layout Composer::compose(IntTuple const& shape, IntTuple const& stride) {
@@ -101,32 +106,20 @@ std::vector<std::int64_t>& Composer::reach_of(Basis const& path, std::size_t dig
   return leaves_.back().reach;
 }
 
-void Composer::note(char const* kind, std::initializer_list<std::pair<char const*, Tiler>> values) const {
-  record_->push_back({kind, values});
+Layout Composer::digits(Integer const& stride) const {
+  return Layout::trusted(at_path(stride.basis, lhs_.shape()), at_path(stride.basis, lhs_.stride()));
 }
 
 Layout Composer::compose_mode(Integer const& shape, Integer const& stride) {
   IntTuple const& lhs_shape = at_path(stride.basis, lhs_.shape());
   IntTuple const& lhs_stride = at_path(stride.basis, lhs_.stride());
-  if (record_ != nullptr)
-    note("mode", {{"mode", one_mode(shape, stride)}, {"digits", Tiler::of(Layout::trusted(lhs_shape, lhs_stride))}});
-  Layout const result = compose_digits(lhs_shape, lhs_stride, shape, stride);
-  if (record_ != nullptr) note("together", {{"result", Tiler::of(result)}});
-  return result;
-}
-
-Layout Composer::compose_digits(IntTuple const& lhs_shape, IntTuple const& lhs_stride, Integer const& shape,
-                                Integer const& stride) {
   Integer const step{stride.value, {}, stride.is_static};
-  if (step.value == 0) {
-    if (record_ != nullptr) note("stay", {{"result", one_mode(shape, step)}});
-    return Layout::trusted(IntTuple(shape), IntTuple(step));
-  }
-  if (!lhs_shape.is_tuple()) {
-    Layout const result = Layout::trusted(IntTuple(shape), IntTuple(step * lhs_stride.leaf()));
-    if (record_ != nullptr)
-      note("scale", {{"step", Tiler::of(step)}, {"by", Tiler::of(lhs_stride.leaf())}, {"result", Tiler::of(result)}});
-    return result;
+  if (step.value == 0) return Layout::trusted(IntTuple(shape), IntTuple(step));
+  if (!lhs_shape.is_tuple()) return Layout::trusted(IntTuple(shape), IntTuple(step * lhs_stride.leaf()));
+  if (lhs_shape.depth() > 1) {
+    throw LayoutError("composition: the stride " + to_string(stride) + " of B leads to " + to_string(lhs_shape) +
+                      " of A, and other strides of B lead into a mode of that; next: strides that are all integers, " +
+                      "or all basis elements of one depth, such as E(0) and E(1)");
   }
 
   int const rank = lhs_shape.rank();
@@ -141,27 +134,16 @@ Layout Composer::compose_digits(IntTuple const& lhs_shape, IntTuple const& lhs_s
   Integer rest_stride = step;
   for (int i = 0; i + 1 < rank; ++i) {
     Integer const& extent = lhs_shape[i].leaf();
-    Tiler const digit = record_ == nullptr ? Tiler{} : one_mode(extent, lhs_stride[i].leaf());
     Integer const magnitude = abs(rest_stride);
     if (!rest_shape.is(1) && magnitude.value >= extent.value && magnitude.value % extent.value != 0) {
-      if (record_ != nullptr) note("no multiple", {{"digit", digit}, {"step", Tiler::of(magnitude)}});
       refuse("the stride " + to_string(magnitude) + " is no multiple of A's extent " + to_string(extent), shape,
              stride);
     }
     Integer const next_shape = ceil_div(extent, magnitude);
     Integer const next_stride = ceil_div(magnitude, extent) * sign(rest_stride);
-    if (next_shape.is(1) && !rest_shape.is(1)) {
-      if (record_ != nullptr)
-        note("over", {{"digit", digit}, {"step", Tiler::of(rest_stride)}, {"left", Tiler::of(next_stride)}});
-    }
     if (!next_shape.is(1) && !rest_shape.is(1)) {
       Integer const piece = min(next_shape, rest_shape);
       if (rest_shape.value % piece.value != 0) {
-        if (record_ != nullptr)
-          note("no fit", {{"digit", digit},
-                          {"step", Tiler::of(rest_stride)},
-                          {"of", Tiler::of(rest_shape)},
-                          {"fit", Tiler::of(piece)}});
         refuse("the extent " + to_string(rest_shape) + " is no multiple of the " + to_string(piece) +
                    " steps that fit A's extent " + to_string(extent),
                shape, stride);
@@ -170,23 +152,12 @@ Layout Composer::compose_digits(IntTuple const& lhs_shape, IntTuple const& lhs_s
       reach[i] = add(reach[i], multiply(piece.value - 1, magnitude.value));
       shapes.emplace_back(piece);
       strides.emplace_back(rest_stride * lhs_stride[i].leaf());
-      if (record_ != nullptr)
-        note("take", {{"digit", digit},
-                      {"of", Tiler::of(rest_shape)},
-                      {"step", Tiler::of(rest_stride)},
-                      {"result", one_mode(piece, strides.back().leaf())}});
       rest_shape = rest_shape / piece;
     }
     rest_stride = next_stride;
   }
 
   Integer const last = rest_stride * lhs_stride[rank - 1].leaf();
-  if (shapes.empty() || !rest_shape.is(1)) {
-    if (record_ != nullptr)
-      note("last", {{"by", Tiler::of(lhs_stride[rank - 1].leaf())},
-                    {"step", Tiler::of(rest_stride)},
-                    {"result", one_mode(rest_shape, last)}});
-  }
   if (shapes.empty()) return Layout::trusted(IntTuple(rest_shape), IntTuple(last));
   if (!rest_shape.is(1)) {
     shapes.emplace_back(rest_shape);

@@ -2,13 +2,10 @@
 
 #include <cstdint>
 #include <functional>
-#include <initializer_list>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "layout/layout.hpp"
-#include "layout/record.hpp"
 
 // Composition, and the check of laws on a domain.
 namespace cute_py::layout {
@@ -16,18 +13,22 @@ namespace cute_py::layout {
 // A tuple of zeros, as deep as the coordinates that the layout gives; 0 for one that gives integers.
 IntTuple coprofile(Layout const& layout);
 
-// Throws LayoutError if a coordinate stride of b steps along a mode that a does not have.
-void check_modes(Layout const& a, Layout const& b);
-
 // a o b, mode by mode of b. That is a(b(c)) only if no two modes of b carry into one another in the digits of a; the
 // class keeps count of the digits, and where it cannot prove the law it looks for a coordinate that breaks it.
 class Composer {
  public:
-  // `lhs` is `a` coalesced at the leaves of b's coprofile.
-  Composer(Layout const& a, Layout const& lhs, Layout const& b, Record* record)
-      : a_(a), lhs_(lhs), b_(b), record_(record) {}
+  Composer(Layout const& a, Layout const& b);  // throws LayoutError
 
   Layout result();  // throws LayoutError
+
+  // What a mode of b goes through: a, coalesced, or the mode of it that a coordinate stride steps along.
+  Layout digits(Integer const& stride) const;
+
+  // a o shape:stride, for one mode of b. Throws LayoutError where a does not divide by it.
+  Layout compose_mode(Integer const& shape, Integer const& stride);
+
+  // Whether the modes that were composed cannot carry into one another.
+  bool is_proven() const;
 
  private:
   // The largest digits that the modes of b reach in one leaf of the coprofile.
@@ -37,17 +38,13 @@ class Composer {
   };
 
   Layout compose(IntTuple const& shape, IntTuple const& stride);
-  Layout compose_mode(Integer const& shape, Integer const& stride);
-  Layout compose_digits(IntTuple const& digits, IntTuple const& steps, Integer const& shape, Integer const& stride);
-  void note(char const* kind, std::initializer_list<std::pair<char const*, Tiler>> values) const;
   std::vector<std::int64_t>& reach_of(Basis const& path, std::size_t digits);
   void check(Layout const& result) const;
   [[noreturn]] void refuse(std::string const& reason, Integer const& shape, Integer const& stride) const;
 
   Layout const& a_;
-  Layout const& lhs_;
   Layout const& b_;
-  Record* record_;
+  Layout lhs_;  // a, coalesced at the leaves of b's coprofile
   std::vector<Leaf> leaves_;
   bool proven_ = true;
 };

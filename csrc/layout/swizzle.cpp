@@ -278,11 +278,11 @@ void check_left_inverse(ComposedLayout const& layout, ComposedLayout const& inve
 }
 
 // Of Sw o L a swizzle in front of L's inverse, if that is one.
-std::optional<ComposedLayout> swizzled_inverse(ComposedLayout const& layout, Layout (*inverse)(Layout const&, Record*),
+std::optional<ComposedLayout> swizzled_inverse(ComposedLayout const& layout, Layout (*inverse)(Layout const&),
                                                void (*check)(ComposedLayout const&, ComposedLayout const&)) {
   if (layout.is_nested() || !layout.has_swizzle() || layout.offset().value != 0) return std::nullopt;
   try {
-    ComposedLayout const result = swizzled(inverse(layout.inner(), nullptr), layout.swizzle());
+    ComposedLayout const result = swizzled(inverse(layout.inner()), layout.swizzle());
     check(layout, result);
     return result;
   } catch (LayoutError const&) {

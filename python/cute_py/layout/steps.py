@@ -1,4 +1,4 @@
-"""The steps of a layout operation, in words and numbers: what the algebra noted while it worked."""
+"""The steps of a layout operation, in words and numbers: derived from the definition of the operation."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Step = tuple[str, dict[str, Any]]
 
 
 class Steps(str):
-    """The steps of an operation on layouts: a text, which is also what a REPL shows, with what the algebra noted.
+    """The steps of an operation on layouts: a text, which is also what a REPL shows, with the values of each.
 
     Attributes
     ----------
     operation
         Its name.
     steps
-        (kind, values by name) of each step, as the algebra took it.
+        (kind, values by name) of each step, in the order of the definition.
     result
         The layout, None if there is none.
     error
