@@ -202,7 +202,7 @@ def write_sources() -> None:
     compiled = stubs()
     for file, title, module_name, names in REFERENCE:
         module = importlib.import_module(module_name)
-        text = page_of(title, module, names or module.__all__, compiled)
+        text = page_of(title, module, names or sorted(module.__all__), compiled)
         (SOURCE / "api" / f"{file}.md").write_text(text)
     for page in SOURCE.glob("*.md"):  # what lies outside of the site is named, not linked
         page.write_text(re.sub(r"\[([^\]]*)\]\(\.\./([^)]*)\)", r"\1 (`\2`)", page.read_text()))

@@ -214,14 +214,13 @@ WITHOUT: dict[str, dict[str, str]] = {
         "ScaledBasis: give 1 to {} modes, not {}": SAYS,
         "ScaledBasis: a mode is 0 to 255, not {}": SAYS,
         "ComposedLayout: offset must be an integer, not {}": SAYS,
+        "coord {} of {}: {}": PASSES,
+        "layout[...]: of a mode there is `:` or a number, not {}": SAYS,
     },
     "csrc/bindings/layout_entries.hpp": {
         "prefixed(operation, error.what())": PASSES,
         "{}: {}: {}": PASSES,
-        "coord {} of {}: {}": PASSES,
-        "layout[...]: of a mode there is `:` or a number, not {}": SAYS,
         "{}: {} must be an integer": SAYS,
-        "record: there is no record of {}": "none: Python asks for records that there are",
     },
     "csrc/bindings/layout_modes.cpp": {
         "{}: rank is 1 to 255, not {}": SAYS,
@@ -230,6 +229,7 @@ WITHOUT: dict[str, dict[str, str]] = {
     "csrc/bindings/layout_queries.cpp": {
         "make_layout: give a shape, a shape and a stride, or layouts": SAYS,
         "limit must be 0 or more, not {}": SAYS,
+        "record: there is no record of {}": "none: Python asks for records that there are",
     },
     "csrc/bindings/plan.cpp": {
         "this plan is being collected": "none: only the garbage collector still has it",

@@ -287,12 +287,12 @@ py::object digits_of(Elements const& index, IntTuple const& shape, IntTuple cons
 
 constexpr int kMostLookedAt = 1 << 12;  // tuples may share elements, so that a few of them stand for very many
 
-bool has_array(py::handle value, int& left) {
+bool meets_array(py::handle value, int& left) {
   if (--left < 0 || PyLong_Check(value.ptr()) || value.is_none()) return false;
   if (!is_sequence(value)) return is_array(value);
   for (py::handle const element : elements_of(value)) {
     if (left <= 0) break;
-    if (has_array(element, left)) return true;
+    if (meets_array(element, left)) return true;
   }
   return false;
 }
@@ -301,7 +301,7 @@ bool has_array(py::handle value, int& left) {
 
 bool has_array(py::handle value) {
   int left = kMostLookedAt;
-  return has_array(value, left);
+  return meets_array(value, left);
 }
 
 py::object values_at(Layout const& l, py::handle coord) { return values_of_mode(l, coord); }

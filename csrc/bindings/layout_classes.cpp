@@ -1,7 +1,148 @@
-#include "bindings/layout_docs.hpp"
 #include "bindings/layout_entries.hpp"
 
 namespace cute_py::bindings {
+namespace {
+
+Tiler coordinate_argument(py::args const& coords) {
+  return tiler_argument({"layout(coord)", "coord"}, coords.size() == 1 ? py::object(coords[0]) : py::object(coords));
+}
+
+// () of a layout of no modes.
+bool is_only_coordinate(Layout const& l, py::args const& coords) {
+  if (l.rank() > 0) return false;
+  return coords.empty() || (coords.size() == 1 && is_sequence(coords[0]) && PySequence_Size(coords[0].ptr()) == 0);
+}
+
+// l(coord); an error says which layout and which coordinate.
+template <class AnyLayoutType>
+py::object value_at(AnyLayoutType const& l, Tiler const& coord) {
+  try {
+    IntTuple const c = coordinate(coord);
+    return like(c, l(c));
+  } catch (LayoutError const& error) {
+    throw LayoutError("coord " + to_string(coord) + " of " + to_string(l) + ": " + error.what());
+  }
+}
+
+// The arguments of a call: one is the coordinate, several are its modes.
+py::handle only_or_all(py::args const& coords) {
+  return coords.size() == 1 ? py::handle(PyTuple_GET_ITEM(coords.ptr(), 0)) : py::handle(coords);
+}
+
+py::object value_or_slice(Layout const& l, py::args const& coords) {
+  if (coords.size() == 1 && PyLong_CheckExact(coords[0].ptr()) && !has_basis(l.stride())) {
+    std::int64_t const index = integer_argument({"layout(coord)", "coord"}, coords[0]);
+    try {
+      return py::int_(l(index));
+    } catch (LayoutError const& error) {
+      throw LayoutError("coord " + std::to_string(index) + " of " + to_string(l) + ": " + error.what());
+    }
+  }
+  if (has_array(coords)) return values_at(l, only_or_all(coords));
+  if (is_only_coordinate(l, coords)) return py::int_(0);
+  Tiler const coord = coordinate_argument(coords);
+  return has_any(coord) ? py::cast(slice(coord, l)) : value_at(l, coord);
+}
+
+py::object value_or_slice(ComposedLayout const& l, py::args const& coords) {
+  if (has_array(coords)) return values_at(l, only_or_all(coords));
+  Tiler const coord = coordinate_argument(coords);
+  return has_any(coord) ? composed_slice(slice_and_offset(coord, l)) : value_at(l, coord);
+}
+
+// L[0, 1] goes down the nesting; with `:` or None it is a slice, as L(:, 1) would be.
+py::object path_item(Layout const& l, py::handle index) {
+  py::list coord;
+  bool is_path = true;
+  for (py::handle const element : index) {
+    bool const is_open = element.is_none() || PySlice_Check(element.ptr());
+    if (PySlice_Check(element.ptr()) && !element.equal(py::slice(std::nullopt, std::nullopt, std::nullopt))) {
+      throw LayoutError("layout[...]: of a mode there is `:` or a number, not " + std::string(py::str(element)));
+    }
+    is_path = is_path && !is_open && !is_sequence(element);
+    coord.append(is_open ? py::none() : py::reinterpret_borrow<py::object>(element));
+  }
+  if (!is_path) return value_or_slice(l, py::args(py::tuple(coord)));
+  return py::cast(get(l, path_of({"layout[mode]"}, py::args(py::tuple(coord)))));
+}
+
+py::object mode_item(Layout const& l, py::handle index) {
+  if (PyTuple_Check(index.ptr())) return path_item(l, index);
+  if (PySlice_Check(index.ptr())) {
+    Py_ssize_t begin = 0;
+    Py_ssize_t end = 0;
+    Py_ssize_t step = 0;
+    if (PySlice_Unpack(index.ptr(), &begin, &end, &step) != 0) throw py::error_already_set();
+    PySlice_AdjustIndices(l.rank(), &begin, &end, step);
+    if (step != 1)
+      throw LayoutError("layout[a:b]: a range of modes has the step 1; next: select(layout, 0, 2) picks any modes");
+    return py::cast(take(l, static_cast<int>(begin), static_cast<int>(end)));
+  }
+  int const i = small_argument({"layout[mode]", "mode"}, index);
+  int const mode = i < 0 ? i + l.rank() : i;
+  if (mode < 0 || mode >= l.rank()) {
+    throw py::index_error("layout[mode]: there is no mode " + std::to_string(i) + " in " + to_string(l));
+  }
+  return py::cast(l[mode]);
+}
+
+// The coordinate of an index, whose index it is again.
+IntTuple hier_coord(char const* operation, Layout const& l, py::handle index) {
+  IntTuple const i = int_tuple_argument({operation, "index"}, index);
+  FlatLayout const f = flat(l);
+  bool exists = true;
+  for (std::size_t m = 0; m < f.shape.size(); ++m) {
+    if (f.stride[m].value == 0 && f.shape[m].value > 1) exists = false;
+  }
+  IntTuple crd = exists ? idx2crd(i, l.shape(), l.stride()) : i;
+  for (auto const& c : leaves(crd)) {
+    if (c.value < 0) exists = false;
+  }
+  if (!exists || l(crd) != i) {
+    throw LayoutError(std::string(operation) + ": division by the strides of " + to_string(l) +
+                      " finds no coordinate of the index " + to_string(i) +
+                      "; next: it does for compact layouts; of others, right_inverse or left_inverse");
+  }
+  return crd;
+}
+
+std::size_t hash_of(IntTuple const& t) {
+  std::size_t h = t.is_tuple() ? 0x9e3779b97f4a7c15ull + t.rank() : 0;
+  auto const mix = [&](std::size_t v) { h = (h ^ v) * 0x100000001b3ull + (h >> 29); };
+  if (t.is_tuple()) {
+    for (auto const& e : t.elements()) mix(hash_of(e));
+  } else {
+    mix(static_cast<std::size_t>(t.leaf().value));
+    for (int i = 0; i < t.leaf().basis.depth; ++i) mix(t.leaf().basis.mode[i] + 1);
+  }
+  return h;
+}
+
+// c -> outer(offset + inner(c)). A composed layout on either side brings its functions with it.
+ComposedLayout composed_of(py::handle outer, Integer const& offset, py::handle inner) {
+  AnyLayout const last = any_layout_argument({"ComposedLayout", "inner"}, inner);
+  Place const place{"ComposedLayout", "outer"};
+  std::vector<ComposedLayout::Function> functions;
+  std::optional<Swizzle> swizzle;
+  if (is_a<Swizzle>(outer)) swizzle = as<Swizzle>(outer);
+  if (is_text(outer)) {
+    auto const function = function_argument(place, outer);
+    if (auto const* found = std::get_if<Swizzle>(&function)) swizzle = *found;
+  }
+  if (swizzle) {
+    functions.emplace_back(*swizzle, offset);
+  } else {
+    AnyLayout const first = any_layout_argument(place, outer);
+    if (auto const* composed = std::get_if<ComposedLayout>(&first)) functions = composed->functions();
+    functions.emplace_back(domain_of(first), offset);
+  }
+  if (auto const* composed = std::get_if<ComposedLayout>(&last)) {
+    functions.insert(functions.end(), composed->functions().begin(), composed->functions().end());
+  }
+  return ComposedLayout(std::move(functions), domain_of(last));
+}
+
+}  // namespace
 
 void register_layout_classes(py::module_& m) {
   py::class_<Integer>(
@@ -112,7 +253,7 @@ void register_layout_classes(py::module_& m) {
       "Called with a coordinate it gives an index, with `None` in the coordinate a layout of what is left open, and "
       "with NumPy arrays of integers in the coordinate an array of indices.")
       .def(py::init(named("Layout",
-                          [](py::handle shape, py::handle stride) { return new_layout("Layout", shape, stride); })),
+                          [](py::handle shape, py::handle stride) { return new_layout({"Layout"}, shape, stride); })),
            py::arg("shape"), py::arg("stride") = py::none())
       .def_property_readonly("shape", [](Layout const& l) { return to_python(l.shape()); })
       .def_property_readonly("stride", [](Layout const& l) { return to_python(l.stride()); })
