@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import cute_py
-from cute_py import OperandError
+from cute_py import OperandError, _core
 from problems import PRODUCTS, parameter_name
 
 f32 = np.float32
@@ -384,3 +384,32 @@ def test_short_names_of_types(short: str, long: str) -> None:
     result = cute_py.gemm(A, A, out_dtype=short)
     assert (result.dtype.name, result.dtype) == (long, cute_py.gemm(A, A, out_dtype=long).dtype)
     assert cute_py.gemm(A, A, compute="fp64").dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    ("rules", "error"),
+    [
+        ({"take_c": True}, r"make_product\(\) got an unexpected keyword argument 'take_c'"),
+        ({"layout": 3}, r"make_product\(\) got a int for 'layout'"),
+        ({"labels": ("m", "n")}, r"make_product\(\) got a tuple for 'labels'"),
+    ],
+)
+def test_the_rules_of_a_product_are_read_by_name(rules: dict[str, Any], error: str) -> None:
+    with pytest.raises(TypeError, match=error):
+        _core.make_product("gemm", **rules)
+
+
+@pytest.mark.parametrize(
+    ("rules", "most"),
+    [
+        ({}, 3),
+        ({"takes_c": False}, 2),
+        ({"what": "axes"}, 4),
+        ({"copies": True}, 2),
+        ({"copies": True, "what": "axes", "what_is_first": False}, 3),
+    ],
+)
+def test_the_rules_say_how_many_arguments_have_a_position(rules: dict[str, Any], most: int) -> None:
+    product = _core.make_product("f", labels=("mk", "nk", "mn"), **rules)
+    with pytest.raises(TypeError, match=rf"f\(\) takes up to {most} positional arguments but 5 were given"):
+        product(1, 2, 3, 4, 5)

@@ -3,10 +3,11 @@
 #include <pybind11/stl.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "bindings/arguments.hpp"
 #include "bindings/explain.hpp"
@@ -108,47 +109,95 @@ PyTypeObject* product_type() {
   return type;
 }
 
-using LabelTexts = std::optional<std::tuple<std::string, std::string, std::string>>;
+// What Python's make_product says of a product, by these names.
+struct Rules {
+  using Letters = std::tuple<std::string, std::string, std::string>;
 
-// `what` is the name of the argument that labels_of(what, A, B) is called with; "" for none.
-py::object make_product(std::string const& name, std::string const& layout, std::string const& factors,
-                        LabelTexts const& labels, py::object labels_of, std::string const& what,
-                        std::string const& kernel, bool takes_c, bool what_is_first, bool takes_numbers,
-                        bool returns_numbers, bool copies, bool b_is_one) {
+  std::string layout;
+  std::string factors;
+  std::optional<Letters> labels;  // of A, of B, of the result
+  py::object labels_of = py::none();
+  std::string what;  // the name of the argument that labels_of(what, A, B) is called with; empty for none
+  std::string kernel = "auto";
+  bool takes_c = true;
+  bool what_is_first = true;
+  bool takes_numbers = false;
+  bool returns_numbers = false;
+  bool copies = false;
+  bool b_is_one = false;
+};
+
+Rules rules_argument(py::kwargs given) {
+  Rules rules;
+  auto const read = [&given](char const* name, auto& member) {
+    if (!given.contains(name)) return;
+    py::object const value = given.attr("pop")(name);
+    try {
+      member = value.cast<std::decay_t<decltype(member)>>();
+    } catch (py::cast_error const&) {
+      throw py::type_error(std::string("make_product() got a ") + type_name(value) + " for '" + name + "'");
+    }
+  };
+  read("layout", rules.layout);
+  read("factors", rules.factors);
+  read("labels", rules.labels);
+  read("labels_of", rules.labels_of);
+  read("what", rules.what);
+  read("kernel", rules.kernel);
+  read("takes_c", rules.takes_c);
+  read("what_is_first", rules.what_is_first);
+  read("takes_numbers", rules.takes_numbers);
+  read("returns_numbers", rules.returns_numbers);
+  read("copies", rules.copies);
+  read("b_is_one", rules.b_is_one);
+  for (auto const& [name, value] : given) {
+    throw py::type_error("make_product() got an unexpected keyword argument '" + std::string(py::str(name)) + "'");
+  }
+  return rules;
+}
+
+Signature signature_of(std::string const& name, Rules const& rules) {
+  Signature s;
+  s.function = name;
+  s.what = rules.what;
+  bool const has_what = !rules.what.empty();
+  if (has_what && rules.what_is_first) s.positions.push_back(Arg::what);
+  s.positions.push_back(Arg::a);
+  if (!rules.copies) s.positions.push_back(Arg::b);
+  s.required = s.positions.size();
+  if (has_what && !rules.what_is_first) s.positions.push_back(Arg::what);
+  s.takes = rules.copies
+                ? args(Arg::what, Arg::a, Arg::out, Arg::kernel, Arg::config, Arg::device, Arg::stream, Arg::emulator)
+                : (1u << kArgs) - 1;
+  if (!has_what) s.takes &= ~args(Arg::what);
+  if (rules.copies) {
+    s.positions.push_back(Arg::out);
+    s.required = 1;
+  } else if (rules.takes_c) {
+    s.positions.push_back(Arg::c);
+  } else {
+    s.takes &= ~args(Arg::c, Arg::beta);
+  }
+  return s;
+}
+
+py::object make_product(std::string const& name, py::kwargs const& given) {
+  Rules rules = rules_argument(given);
   auto held = std::make_unique<HeldDefinition>();
   Definition& d = held->definition;
   static std::uint64_t ids = 0;  // guarded by the GIL
   d.function.name = name;
-  d.function.layout = layout;
-  d.function.factors = factors;
+  d.function.layout = rules.layout;
+  d.function.factors = rules.factors;
   d.function.id = ++ids;
-  d.function.b_is_one = b_is_one;
-  if (labels) d.function.labels = Labels{std::get<0>(*labels), std::get<1>(*labels), std::get<2>(*labels)};
-  if (!labels_of.is_none()) d.labels_of = std::move(labels_of);
-  d.kernel = kernel;
-  d.takes_numbers = takes_numbers;
-  d.returns_numbers = returns_numbers;
-  d.copies = copies;
-
-  Signature& s = d.signature;
-  s.function = name;
-  s.what = what;
-  s.takes = (1u << kArgs) - 1;
-  if (what.empty()) s.takes &= ~args(Arg::what);
-  if (!takes_c) s.takes &= ~args(Arg::c, Arg::beta);
-  if (!what.empty() && what_is_first) s.positions.push_back(Arg::what);
-  s.positions.push_back(Arg::a);
-  if (!copies) s.positions.push_back(Arg::b);
-  s.required = s.positions.size();
-  if (!what.empty() && !what_is_first) s.positions.push_back(Arg::what);
-  if (copies) {
-    constexpr ArgSet kOfCopies =
-        args(Arg::what, Arg::a, Arg::out, Arg::kernel, Arg::config, Arg::device, Arg::stream, Arg::emulator);
-    s.takes &= kOfCopies;
-    s.positions.push_back(Arg::out);
-    s.required = 1;
-  }
-  if (takes_c && !copies) s.positions.push_back(Arg::c);
+  d.function.b_is_one = rules.b_is_one;
+  if (rules.labels) d.function.labels = std::apply([](auto const&... of) { return Labels{of...}; }, *rules.labels);
+  if (!rules.labels_of.is_none()) d.labels_of = std::move(rules.labels_of);
+  d.kernel = rules.kernel;
+  d.takes_numbers = rules.takes_numbers;
+  d.returns_numbers = rules.returns_numbers;
+  d.copies = rules.copies;
+  d.signature = signature_of(name, rules);
 
   auto const product =
       py::reinterpret_steal<py::object>(allocate_callable<HeldDefinition>(product_type(), &vectorcall));
@@ -173,11 +222,7 @@ void register_product(py::module_& module) {
                                                          py::cpp_function(&InPython::forget_others));
   module.def("num_threads", &runtime::host_threads);
   module.def("set_num_threads", &runtime::set_host_threads, py::arg("threads"));
-  module.def("make_product", &make_product, py::arg("name"), py::kw_only(), py::arg("layout") = "",
-             py::arg("factors") = "", py::arg("labels") = py::none(), py::arg("labels_of") = py::none(),
-             py::arg("what") = "", py::arg("kernel") = "auto", py::arg("takes_c") = true,
-             py::arg("what_is_first") = true, py::arg("takes_numbers") = false, py::arg("returns_numbers") = false,
-             py::arg("copies") = false, py::arg("b_is_one") = false);
+  module.def("make_product", &make_product, py::arg("name"));
   module.def(
       "put_tuned",
       [](std::string const& device, std::string const& product, py::handle config) {
