@@ -7,6 +7,7 @@
 
 #include "base/errors.hpp"
 #include "bindings/layout_arguments.hpp"
+#include "layout/batch.hpp"
 #include "layout/composer.hpp"
 #include "layout/text.hpp"
 
@@ -17,8 +18,6 @@ using layout::Basis;
 using layout::Integer;
 using layout::IntTuple;
 using layout::Layout;
-
-constexpr __int128 kLargest = static_cast<__int128>(1) << 55;
 
 py::object numpy(char const* name) { return py::module_::import("numpy").attr(name); }
 
@@ -65,90 +64,22 @@ class Elements {
   py::buffer_info view_;
 };
 
-std::int64_t largest_magnitude(Elements const& e) {
-  std::uint64_t most = 0;
-  for (std::size_t i = 0; i < e.count(); ++i) {
-    std::int64_t const v = e.data()[i];
-    most = std::max(most, v < 0 ? 0 - static_cast<std::uint64_t>(v) : static_cast<std::uint64_t>(v));
-  }
-  if (most >= static_cast<std::uint64_t>(kLargest))
-    throw LayoutError(
-        "a coordinate in an array needs more than 55 bits; next: integers, one coordinate at a time, have 64");
-  return static_cast<std::int64_t>(most);
-}
-
 [[noreturn]] void refuse_shape(std::string const& coord, IntTuple const& shape) {
   throw LayoutError("the coordinate " + coord + " does not fit the shape " + to_string(shape) +
                     "; next: give an element for each mode, or one index for all of them");
 }
 
-// sum += (rest % extent) * stride, rest /= extent, for each element.
-void take_digit(std::vector<std::int64_t>& rest, std::int64_t extent, std::int64_t stride, std::int64_t* sum) {
-  for (std::size_t i = 0; i < rest.size(); ++i) {
-    std::int64_t const quotient = rest[i] / extent;
-    sum[i] += (rest[i] - quotient * extent) * stride;
-    rest[i] = quotient;
-  }
-}
-
 // The values of a layout of integers at 1-D coordinates.
 py::object values_of(Layout const& l, Elements const& coords) {
-  layout::FlatLayout const f = flat(l);
-  std::size_t const modes = f.shape.size();
-  // The last mode goes on beyond its extent.
-  bool const has_none = std::any_of(f.shape.begin(), f.shape.begin() + (modes > 0 ? modes - 1 : 0),
-                                    [](Integer const& extent) { return extent.value == 0; });
-  if (coords.count() > 0 && has_none)
-    throw LayoutError("the shape " + to_string(l.shape()) +
-                      " has no coordinates; next: give extents that are 1 or more");
-  __int128 left = largest_magnitude(coords);
-  __int128 reach = 0;
-  for (std::size_t m = 0; m < modes; ++m) {
-    __int128 const extent = std::max<std::int64_t>(f.shape[m].value, 1);
-    __int128 const digit = m + 1 == modes ? left : std::min(left, extent - 1);
-    reach += digit * (f.stride[m].value < 0 ? -static_cast<__int128>(f.stride[m].value) : f.stride[m].value);
-    left /= extent;
-    if (reach >= kLargest)
-      throw LayoutError(
-          "a value of " + to_string(l) +
-          " at a coordinate in an array needs more than 55 bits; next: integers, one coordinate at a time, have 64");
-  }
   Elements const result = coords.like();
-  std::fill_n(result.data(), result.count(), 0);
-  if (coords.count() == 0) return result.array();
-  std::vector<std::int64_t> rest(coords.data(), coords.data() + coords.count());
-  for (std::size_t m = 0; m + 1 < modes; ++m) take_digit(rest, f.shape[m].value, f.stride[m].value, result.data());
-  if (modes > 0) {
-    for (std::size_t i = 0; i < rest.size(); ++i) result.data()[i] += rest[i] * f.stride[modes - 1].value;
-  }
+  layout::values_at(l, coords.data(), coords.count(), result.data());
   return result.array();
-}
-
-// The strides along one basis element, and 0 in the place of the others.
-IntTuple along(Basis const& path, IntTuple const& stride) {
-  if (stride.is_tuple()) {
-    std::vector<IntTuple> result;
-    for (auto const& e : stride.elements()) result.push_back(along(path, e));
-    return IntTuple(std::move(result));
-  }
-  Integer const& d = stride.leaf();
-  if (!d.has_basis() && d.value != 0) {
-    throw LayoutError(
-        "the strides are coordinates and the integer " + to_string(d) +
-        ", whose values cannot be added; next: strides that are all integers, or all basis elements such as E(0)");
-  }
-  return d.basis == path ? layout::dynamic(d.value) : layout::fixed(0);
-}
-
-bool goes_along(Basis const& path, IntTuple const& stride) {
-  std::vector<Integer> const strides = leaves(stride);
-  return std::any_of(strides.begin(), strides.end(), [&](Integer const& d) { return d.basis == path; });
 }
 
 py::object by_basis(Layout const& l, Elements const& coords, IntTuple const& profile, Basis const& path) {
   // Where no stride goes there is the integer 0, to which CuTe adds coordinates of any nesting.
-  if (!profile.is_tuple() && !goes_along(path, l.stride())) return py::int_(0);
-  if (!profile.is_tuple()) return values_of(Layout::trusted(l.shape(), along(path, l.stride())), coords);
+  if (!profile.is_tuple() && !layout::goes_along(path, l.stride())) return py::int_(0);
+  if (!profile.is_tuple()) return values_of(Layout::trusted(l.shape(), layout::along(path, l.stride())), coords);
   py::tuple result(profile.rank());
   for (int i = 0; i < profile.rank(); ++i) {
     Basis next = path;
@@ -160,11 +91,12 @@ py::object by_basis(Layout const& l, Elements const& coords, IntTuple const& pro
 
 void check_magnitude(py::object const& value) {
   if (is_array(value)) {
-    largest_magnitude(Elements(value));
+    Elements const elements(value);
+    layout::largest_magnitude(elements.data(), elements.count());
     return;
   }
   std::int64_t const number = integer_argument({"layout(coord)", "a value"}, value);
-  if (number >= kLargest || number <= -kLargest) {
+  if (number >= layout::kLargestInBatch || number <= -layout::kLargestInBatch) {
     throw LayoutError(
         "a value beside an array needs more than 55 bits; next: integers, one coordinate at a time, have 64");
   }
@@ -251,7 +183,7 @@ py::object digits_of(Elements const& index, IntTuple const& shape) {
     Elements const digit = index.like();
     std::fill_n(digit.data(), digit.count(), 0);
     if (m + 1 < extents.size()) {
-      take_digit(rest, extents[m].value, 1, digit.data());
+      layout::take_digit(rest, extents[m].value, 1, digit.data());
     } else {
       std::copy(rest.begin(), rest.end(), digit.data());
     }
@@ -276,7 +208,7 @@ py::object digits_of(Elements const& index, IntTuple const& shape, IntTuple cons
   }
   std::int64_t const extent = shape.leaf().value;
   std::int64_t const step = stride.leaf().value;
-  if (step < 0) largest_magnitude(index);  // the least integer has no negative
+  if (step < 0) layout::largest_magnitude(index.data(), index.count());  // the least integer has no negative
   if (step == 0 && extent > 1)
     throw LayoutError("there is no inverse along the stride 0; next: strides that are integers of 1 or more");
   Elements const result = index.like();

@@ -142,6 +142,49 @@ ComposedLayout composed_of(py::handle outer, Integer const& offset, py::handle i
   return ComposedLayout(std::move(functions), domain_of(last));
 }
 
+// The layout o the arguments, one tiler or one for each mode.
+Layout composed_with(Layout const& l, py::args const& tilers) {
+  return composition(l, tiler_argument({"compose", "B"}, only_or_all(tilers)));
+}
+
+Layout with_shape(Layout const& l, py::args const& shape) {
+  return composition(l, Layout(extents_argument({"with_shape", "shape"}, only_or_all(shape))));
+}
+
+py::object inside(Layout const&, Layout&& made) { return py::cast(std::move(made)); }
+py::object inside(ComposedLayout const& l, Layout&& made) { return py::cast(l.with_inner(std::move(made))); }
+
+Layout const& modes_of(Layout const& l) { return l; }
+Layout const& modes_of(ComposedLayout const& l) { return l.inner(); }
+
+// What a layout has, composed or not: its modes are those of its domain.
+template <class L>
+void def_layout(py::class_<L>& layout, std::string const& name, char const* cpp, char const* with_shape_doc) {
+  layout.def_property_readonly("shape", [](L const& l) { return to_python(modes_of(l).shape()); })
+      .def_property_readonly("rank", [](L const& l) { return modes_of(l).rank(); })
+      .def_property_readonly("depth", [](L const& l) { return modes_of(l).depth(); })
+      .def_property_readonly("size", [](L const& l) { return modes_of(l).size().value; })
+      .def_property_readonly("cosize", named("cosize", [](L const& l) { return cosize(modes_of(l)).value; }))
+      .def("__call__",
+           named("layout(coord)", [](L const& l, py::args const& coords) { return value_or_slice(l, coords); }))
+      .def("__len__", [](L const& l) { return modes_of(l).rank(); })
+      .def("__eq__", [](L const& a, py::handle b) { return is_a<L>(b) && a == as<L>(b); })
+      .def("__str__", [](L const& l) { return to_string(l); })
+      .def("__repr__", [name](L const& l) { return name + "(\"" + to_string(l) + "\")"; })
+      .def("__reduce__",
+           [](py::object self) { return py::make_tuple(py::type::of(self), py::make_tuple(py::str(self))); })
+      .def(
+          "to_cpp", [](L const& l) { return to_cpp(l); }, cpp)
+      .def("compose",
+           named("compose",
+                 [](L const& l, py::args const& tilers) { return inside(l, composed_with(modes_of(l), tilers)); }),
+           "``composition(self, B)``; several arguments act by modes.")
+      .def("with_shape",
+           named("with_shape",
+                 [](L const& l, py::args const& shape) { return inside(l, with_shape(modes_of(l), shape)); }),
+           with_shape_doc);
+}
+
 }  // namespace
 
 void register_layout_classes(py::module_& m) {
@@ -243,7 +286,7 @@ void register_layout_classes(py::module_& m) {
                               py::make_tuple(self.attr("bits"), self.attr("base"), self.attr("shift")));
       });
 
-  py::class_<Layout>(
+  py::class_<Layout> layout(
       m, "Layout",
       "A function from coordinates to indices, CuTe's ``Layout<Shape, Stride>`` with run-time integers.\n\n"
       "``Layout(shape)`` is column-major, ``Layout(shape, stride)`` takes strides of the same nesting, "
@@ -251,44 +294,16 @@ void register_layout_classes(py::module_& m) {
       "prints. Python ints are dynamic, `Int` is static. Extents are 0 or more; LayoutError otherwise. A layout "
       "with an extent of 0 has no elements: it has a shape and modes, and no composition, division or inverse.\n\n"
       "Called with a coordinate it gives an index, with `None` in the coordinate a layout of what is left open, and "
-      "with NumPy arrays of integers in the coordinate an array of indices.")
+      "with NumPy arrays of integers in the coordinate an array of indices.");
+  def_layout(layout, "Layout", "The C++ type; a dynamic integer is an ``int``, or an ``int64_t`` where it needs one.",
+             "The same function on another shape, ``composition(self, Layout(shape))``.");
+  layout
       .def(py::init(named("Layout",
                           [](py::handle shape, py::handle stride) { return new_layout({"Layout"}, shape, stride); })),
            py::arg("shape"), py::arg("stride") = py::none())
-      .def_property_readonly("shape", [](Layout const& l) { return to_python(l.shape()); })
       .def_property_readonly("stride", [](Layout const& l) { return to_python(l.stride()); })
-      .def_property_readonly("rank", [](Layout const& l) { return l.rank(); })
-      .def_property_readonly("depth", [](Layout const& l) { return l.depth(); })
-      .def_property_readonly("size", [](Layout const& l) { return l.size().value; })
-      .def_property_readonly("cosize", named("cosize", [](Layout const& l) { return cosize(l).value; }))
-      .def("__call__",
-           named("layout(coord)", [](Layout const& l, py::args const& coords) { return value_or_slice(l, coords); }))
       .def("__getitem__", [](Layout const& l, py::handle index) { return mode_item(l, index); })
-      .def("__len__", [](Layout const& l) { return l.rank(); })
-      .def("__eq__", [](Layout const& a, py::handle b) { return is_a<Layout>(b) && a == as<Layout>(b); })
       .def("__hash__", [](Layout const& l) { return hash_of(l.shape()) * 31 + hash_of(l.stride()); })
-      .def("__str__", [](Layout const& l) { return to_string(l); })
-      .def("__repr__", [](Layout const& l) { return "Layout(\"" + to_string(l) + "\")"; })
-      .def("__reduce__",
-           [](py::object self) { return py::make_tuple(py::type::of(self), py::make_tuple(py::str(self))); })
-      .def(
-          "to_cpp", [](Layout const& l) { return to_cpp(l); },
-          "The C++ type; a dynamic integer is an ``int``, or an ``int64_t`` where it needs one.")
-      .def("compose",
-           named("compose",
-                 [](Layout const& l, py::args const& tilers) {
-                   return composition(l, tiler_argument({"compose", "B"}, tilers.size() == 1 ? py::object(tilers[0])
-                                                                                             : py::object(tilers)));
-                 }),
-           "``composition(self, B)``; several arguments act by modes.")
-      .def("with_shape",
-           named("with_shape",
-                 [](Layout const& l, py::args const& shape) {
-                   return composition(
-                       l, Layout(extents_argument({"with_shape", "shape"},
-                                                  shape.size() == 1 ? py::object(shape[0]) : py::object(shape))));
-                 }),
-           "The same function on another shape, ``composition(self, Layout(shape))``.")
       .def("get_hier_coord",
            named("get_hier_coord",
                  [](Layout const& l, py::handle index) {
@@ -313,10 +328,12 @@ void register_layout_classes(py::module_& m) {
                  }),
            "The same, as one integer.");
 
-  py::class_<ComposedLayout>(
+  py::class_<ComposedLayout> composed(
       m, "ComposedLayout",
       "``c -> outer(offset + inner(c))``: CuTe's layout with a swizzle on the outside, or with a "
-      "layout that `composition` cannot merge. Its modes are those of `inner`, which may be composed itself.")
+      "layout that `composition` cannot merge. Its modes are those of `inner`, which may be composed itself.");
+  def_layout(composed, "ComposedLayout", "The C++ type.", "The same function on another shape.");
+  composed
       .def(py::init(named("ComposedLayout",
                           [](py::handle outer, py::handle offset, py::handle inner) {
                             if (is_text(outer) && inner.is_none())
@@ -333,42 +350,10 @@ void register_layout_classes(py::module_& m) {
       .def_property_readonly("offset", [](ComposedLayout const& l) { return to_python(l.offset()); })
       .def_property_readonly(
           "inner", [](ComposedLayout const& l) { return l.is_nested() ? py::cast(l.rest()) : py::cast(l.inner()); })
-      .def_property_readonly("shape", [](ComposedLayout const& l) { return to_python(l.inner().shape()); })
-      .def_property_readonly("rank", [](ComposedLayout const& l) { return l.inner().rank(); })
-      .def_property_readonly("depth", [](ComposedLayout const& l) { return l.inner().depth(); })
-      .def_property_readonly("size", [](ComposedLayout const& l) { return l.inner().size().value; })
-      .def_property_readonly("cosize", named("cosize", [](ComposedLayout const& l) { return cosize(l.inner()).value; }))
-      .def("__call__", named("layout(coord)",
-                             [](ComposedLayout const& l, py::args const& coords) { return value_or_slice(l, coords); }))
       .def("__getitem__", [](ComposedLayout const& l,
                              py::handle index) { return l.with_inner(mode_item(l.inner(), index).cast<Layout>()); })
-      .def("__len__", [](ComposedLayout const& l) { return l.inner().rank(); })
-      .def("__eq__",
-           [](ComposedLayout const& a, py::handle b) { return is_a<ComposedLayout>(b) && a == as<ComposedLayout>(b); })
       .def("__hash__",
-           [](ComposedLayout const& l) { return hash_of(l.inner().shape()) * 37 + hash_of(l.inner().stride()); })
-      .def("__str__", [](ComposedLayout const& l) { return to_string(l); })
-      .def("__repr__", [](ComposedLayout const& l) { return "ComposedLayout(\"" + to_string(l) + "\")"; })
-      .def("__reduce__",
-           [](py::object self) { return py::make_tuple(py::type::of(self), py::make_tuple(py::str(self))); })
-      .def(
-          "to_cpp", [](ComposedLayout const& l) { return to_cpp(l); }, "The C++ type.")
-      .def("compose",
-           named("compose",
-                 [](ComposedLayout const& l, py::args const& tilers) {
-                   return l.with_inner(composition(
-                       l.inner(), tiler_argument({"compose", "B"},
-                                                 tilers.size() == 1 ? py::object(tilers[0]) : py::object(tilers))));
-                 }),
-           "``composition(self, B)``; several arguments act by modes.")
-      .def("with_shape",
-           named("with_shape",
-                 [](ComposedLayout const& l, py::args const& shape) {
-                   IntTuple const s = extents_argument({"with_shape", "shape"},
-                                                       shape.size() == 1 ? py::object(shape[0]) : py::object(shape));
-                   return l.with_inner(composition(l.inner(), Layout(s)));
-                 }),
-           "The same function on another shape.");
+           [](ComposedLayout const& l) { return hash_of(l.inner().shape()) * 37 + hash_of(l.inner().stride()); });
 }
 
 }  // namespace cute_py::bindings
