@@ -366,7 +366,7 @@ def test_kernels(capsys: pytest.CaptureFixture[str]) -> None:
 def test_verify(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", "sgemm_sm80", "--target", "emulator"]) == 0
     count = testing.count_checks(["sgemm_sm80"], ["emulator"])
-    assert count >= 30  # a build without CUDA has fewer variants
+    assert count >= 100
     assert capsys.readouterr().out == f"verify: all {count} checks passed ({count} on emulator)\n"
     assert main(["verify", "sgemm_sm81"]) == 2
     assert "near: sgemm_sm80" in capsys.readouterr().err
@@ -377,7 +377,8 @@ def test_verify(capsys: pytest.CaptureFixture[str]) -> None:
 def test_verify_says_how_far_it_is_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", "sgemm_1", "sgemm_2", "--target", "emulator"]) == 0
     of = [testing.count_checks(names, ["emulator"]) for names in (["sgemm_1"], ["sgemm_1", "sgemm_2"])]
-    assert capsys.readouterr().err.splitlines() == [
+    said = [line for line in capsys.readouterr().err.splitlines() if "compiling" not in line]
+    assert said == [
         f"verify: sgemm_1, from check 1 of {of[1]}",
         f"verify: sgemm_2, from check {of[0] + 1} of {of[1]}",
     ]

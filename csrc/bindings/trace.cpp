@@ -76,7 +76,8 @@ py::object trace(std::string const& name, py::tuple const& extents, py::tuple co
   try {
     auto const proposal =
         entry.rules->complete({geometry, geometry, entry.traits, *execution::emulated_device()}, Schedule::open());
-    if (!proposal) throw UnsupportedProblemError("trace: " + name + " has no schedule for this product");
+    if (!proposal)
+      throw UnsupportedProblemError("trace: " + name + " has no schedule for this product\n  next: other extents");
     auto const launch = entry.prepare(entry.traits.name, geometry, proposal->schedule);
     without_gil(execution, [&](Execution const& running) { launch->run(arguments, running); });
   } catch (emulator::KernelError const&) {

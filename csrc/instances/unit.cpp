@@ -61,19 +61,19 @@ Loaded& loaded() {
   return *all;
 }
 
-[[noreturn]] void refuse(std::string const& path, std::string const& why) {
-  throw UnitError("unit " + path + ": " + why);
+[[noreturn]] void refuse(std::string const& path, std::string const& why, char const* next) {
+  throw UnitError("unit " + path + ": " + why + "\n  next: " + next);
 }
 
 Unit const& open(std::string const& path) {
   // It stays loaded: what was prepared from it may run at any time.
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) refuse(path, dlerror());
+  if (library == nullptr) refuse(path, dlerror(), "a unit that cute_py.units.compile_unit made");
   auto* const unit = reinterpret_cast<Unit const* (*)()>(dlsym(library, "cute_py_unit"));
-  if (unit == nullptr) refuse(path, "it has no function cute_py_unit; next: a unit ends with CUTE_PY_UNIT(...)");
+  if (unit == nullptr) refuse(path, "it has no function cute_py_unit", "a unit ends with CUTE_PY_UNIT(...)");
   Unit const& found = *unit();
   if (found.abi != kUnitAbi || found.entry_bytes != sizeof(Entry) || found.geometry_bytes != sizeof(Geometry)) {
-    refuse(path, "it was compiled for another version of cute_py; next: compile it again");
+    refuse(path, "it was compiled for another version of cute_py", "compile it again");
   }
   return found;
 }
@@ -92,8 +92,8 @@ std::vector<std::string> load_unit(std::string const& path) {
     if (known == nullptr) added.push_back(entry);
     if (known != nullptr && known->prepare != &prepare_on_demand) {
       loaded().forget(&unit);
-      refuse(path, std::string("there is a kernel ") + entry.traits.name +
-                       " already; next: another name for it, or another process");
+      refuse(path, std::string("there is a kernel ") + entry.traits.name + " already",
+             "another name for it, or another process");
     }
   }
   registry().add(std::move(added));
@@ -109,7 +109,8 @@ std::unique_ptr<Launch> prepare_on_demand(char const* name, Geometry const& geom
     if (FindUnit const find = loaded().find_unit()) find(name);
     prepare = loaded().find(name);
   }
-  if (prepare == nullptr) throw UnitError(std::string(name) + ": nobody has loaded a unit with this kernel");
+  if (prepare == nullptr)
+    throw UnitError(std::string(name) + ": nobody has loaded a unit with this kernel\n  next: cute_py.units.load_unit");
   return prepare(name, geometry, schedule);
 }
 

@@ -4,9 +4,9 @@ The reference is NumPy in float64 or complex128, and the bound holds for every e
 
     |C - Cref| <= gamma(n) |alpha| (|A| |B|^T) + 2 u |beta| |C0| + (u + u_out) |Cref|
 
-with u the unit roundoff of what is summed in, 2**-24 for float32, u_out that of the result's type, n = K + 2 roundings for each
-element, twice as many for complex numbers, and gamma(n) = n u / (1 - n u). It is what rounding alone can do, in any order of
-adds; a wrong index, a missed element or a stale one exceeds it. Integers are off by 1/2 at most.
+with u the unit roundoff of what is summed in, 2**-24 for float32, u_out that of the result's type, n = K + 2 roundings
+for each element, twice as many for complex numbers, and gamma(n) = n u / (1 - n u). It is what rounding alone can do,
+in any order of adds; a wrong index, a missed element or a stale one exceeds it. Integers are off by 1/2 at most.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def gemm_reference(
 ) -> Array:
     """Return alpha * A B^T + beta * C in float64 for A (M,K), B (N,K), C (M,N), with the rules of `cute_py.gemm`.
 
-    Of complex arguments in complex128. alpha and beta are rounded to float32 if all operands are of that or less. beta == 0 does
-    not read C; alpha == 0 and K == 0 do not read A and B.
+    Of complex arguments in complex128. alpha and beta are rounded to float32 if all operands are of that or less. beta
+    == 0 does not read C; alpha == 0 and K == 0 do not read A and B.
     """
     return _reference("mk,nk->mn", A, B, C, alpha, beta)[0]
 
@@ -72,9 +72,9 @@ def error_ratio(
 ) -> float:
     """Return the largest error of an element of `result` (M,N), divided by its bound; at most 1 if the result is right.
 
-    `C` is what C held before the product, `compute` what it was summed in, by default what `cute_py.gemm` takes for these types.
-    Where the reference is NaN or infinite, the result has to be the same; if it is not, the ratio is infinite. Where finite
-    operands are so large that a sum may overflow, nothing is required.
+    `C` is what C held before the product, `compute` what it was summed in, by default what `cute_py.gemm` takes for
+    these types. Where the reference is NaN or infinite, the result has to be the same; if it is not, the ratio is
+    infinite. Where finite operands are so large that a sum may overflow, nothing is required.
     """
     return _ratio("mk,nk->mn", result, A, B, C, alpha, beta, compute)
 
@@ -125,8 +125,9 @@ def einsum_error_ratio(
 ) -> float:
     """Return the largest error of an element of an einsum, divided by its bound; at most 1 if the result is right.
 
-    The reference is numpy.einsum in float64 or complex128. The bound is the one above for as many sums as the summed extents make, and two more roundings
-    for each operand: what rounding alone can do on any path. `compute` is what it was summed in, by default by the operands' types.
+    The reference is numpy.einsum in float64 or complex128. The bound is the one above for as many sums as the summed
+    extents make, and two more roundings for each operand: what rounding alone can do on any path. `compute` is what it
+    was summed in, by default by the operands' types.
 
     >>> import cute_py, numpy as np
     >>> X = np.random.default_rng(0).standard_normal((5, 6, 7)).astype(np.float32)
@@ -275,8 +276,8 @@ def _ratio(
         if compute == "tfloat32":
             gamma += 2.0**-10 + 2.0**-22  # each factor is rounded to 11 bits
         if np.asarray(A).dtype.name in FLOAT8:
-            # A tensor core keeps 13 bits behind the largest of 32 products and their sum so far, each of which may lose as
-            # much; after 128 of them, unless it shall be fast, that is added in float32.
+            # A tensor core keeps 13 bits behind the largest of 32 products and their sum so far, each of which may lose
+            # as much; after 128 of them, unless it shall be fast, that is added in float32.
             steps = -(-k // 32)
             gamma += 2.0**-8 * (steps if compute == "fast_float32" else min(steps, 4))
         scaled = np.where(products == 0, 0.0, size * products)
@@ -294,13 +295,17 @@ def _ratio(
 
 
 def _rounding(name: str) -> tuple[float, float, float]:
-    """Return the unit roundoff, the largest number and the distance of the smallest ones of a type, or of sums in a compute type."""
+    """Return the unit roundoff, the largest number and the distance of the smallest ones of a type, or of sums in a
+    compute type.
+    """
     row = DTYPES[stored_as(name)]
     return row.roundoff, row.largest, row.smallest
 
 
 def numpy_type(name: str) -> Any:
-    """Return the NumPy type of a name such as ``"float32"``; ``"bfloat16"`` and ``"float8_e4m3fn"`` are those of ml_dtypes."""
+    """Return the NumPy type of a name such as ``"float32"``; ``"bfloat16"`` and ``"float8_e4m3fn"`` are those of
+    ml_dtypes.
+    """
     return _numpy_type(name)
 
 
@@ -391,13 +396,14 @@ class Check:
 
 
 def verify(names: list[str] | None = None, targets: list[str] | None = None) -> Iterator[Check]:
-    """Run every kernel variant, or those named, on small problems on every target of this machine, and yield each result.
+    """Run every kernel variant, or those named, on small problems on every target of this machine, and yield each
+    result.
 
     `targets` restricts it to some of ``"cuda"``, ``"emulator"`` and ``"cpu"``.
 
-    GPU kernels run in the emulator, and on the first GPU if there is one. Results are compared with float64; on integers
-    they have to be exact. The memory around C has to stay as it was. Kernels for types of ml_dtypes alone are left out where that is
-    not installed.
+    GPU kernels run in the emulator, and on the first GPU if there is one. Results are compared with float64; on
+    integers they have to be exact. The memory around C has to stay as it was. Kernels for types of ml_dtypes alone are
+    left out where that is not installed.
     """
     generator = np.random.default_rng(2026)
     problems = list(_problems(names, targets))
@@ -412,7 +418,9 @@ def count_checks(names: list[str] | None = None, targets: list[str] | None = Non
 
 
 def runs_here(variant: Kernel, target: str) -> bool:
-    """Return whether this machine can run a kernel variant on a target: whether it has a GPU, or the instruction set."""
+    """Return whether this machine can run a kernel variant on a target: whether it has a GPU, or the instruction
+    set.
+    """
     if target not in variant.targets or target in variant.not_built or (target == "cuda" and not cuda_available()):
         return False
     return _INSTRUCTION_SETS.index(variant.isa) <= _INSTRUCTION_SETS.index(_core.host_isa())

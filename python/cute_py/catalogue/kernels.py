@@ -44,8 +44,9 @@ class Kernel(Drawable):
     targets
         Where it runs: ``"cuda"`` and ``"emulator"``, or ``"cpu"``.
     not_built
-        The targets that this build has no code for: ``"cuda"``, where it was built without GPU kernels, or without this one's
-        architecture. Such a variant can be explained, drawn and chosen for a `Device`, and it runs in the emulator.
+        The targets that this build has no code for: ``"cuda"``, where it was built without GPU kernels, or without this
+        one's architecture. Such a variant can be explained, drawn and chosen for a `Device`, and it runs in the
+        emulator.
     compute
         What products are formed and summed in: ``"float32"``, ... Of the kernels of `permute` ``"copy"``.
     factors, results
@@ -69,13 +70,13 @@ class Kernel(Drawable):
     shared_bytes
         Shared memory per CTA, in bytes.
     predicated
-        True: any extents, and any strides but for `vector_bytes`. False: extents are multiples of the tile, A, B and C have
-        the unit strides of the layout, pointers and leading dimensions are multiples of `alignment_bytes`.
+        True: any extents, and any strides but for `vector_bytes`. False: extents are multiples of the tile, A, B and C
+        have the unit strides of the layout, pointers and leading dimensions are multiples of `alignment_bytes`.
     multiples
         What M, N and K have to be multiples of: the tile, or the elements of `vector_bytes`.
     vector_bytes
-        Of A and of B, how many bytes have to lie side by side along the unit stride of the layout, at multiples of as many:
-        the extent there and all other strides are multiples, too. 0: they lie as they like.
+        Of A and of B, how many bytes have to lie side by side along the unit stride of the layout, at multiples of as
+        many: the extent there and all other strides are multiples, too. 0: they lie as they like.
     copies_boxes
         Whether SM90's copy engine (TMA) moves A and B: extents are any then, also along the unit stride.
     alignment_bytes
@@ -122,8 +123,8 @@ class Kernel(Drawable):
     def config(self) -> KernelConfig:
         """Every layout that the kernel was compiled from: tiler, shared memory, tiled copies, tiled MMA.
 
-        Raises UnsupportedProblemError of a CPU kernel, which is no program of layouts, and of one of `permute`, whose layouts
-        are made of the strides that it is given.
+        Raises UnsupportedProblemError of a CPU kernel, which is no program of layouts, and of one of `permute`, whose
+        layouts are made of the strides that it is given.
         """
         config = KernelConfig.of(self.name)
         if config is None:
@@ -156,7 +157,9 @@ class Kernel(Drawable):
 
     @property
     def smem_layout_a(self) -> Layout | ComposedLayout:
-        """(m,k,...) -> element of A's shared memory. Raises UnsupportedProblemError where A goes straight to registers."""
+        """(m,k,...) -> element of A's shared memory. Raises UnsupportedProblemError where A goes straight to
+        registers.
+        """
         layout = self.config.smem_layout_a
         if layout is None:
             raise UnsupportedProblemError(
@@ -172,10 +175,11 @@ class Kernel(Drawable):
     def owner_of(self, *, C: tuple[int | tuple[int, int], int]) -> Owner:
         """Return who computes the element (i, j) of C: block, thread, register, warp.
 
-        It is a fact of the layouts, for every M and N that have the element. A kernel for two modes in M takes ((i0, i1), j). Of
-        `gemm_skinny` it is the thread that adds the sums of others up; of `gemm_small`, whose threads share out what there is,
-        that of products of 64x64. A kernel for any modes, and every kernel with an `Epilogue`, hands its sums to other threads of
-        the block to be written. Raises OperandError for negative coordinates, and those beyond what the kernel takes.
+        It is a fact of the layouts, for every M and N that have the element. A kernel for two modes in M takes ((i0,
+        i1), j). Of `gemm_skinny` it is the thread that adds the sums of others up; of `gemm_small`, whose threads share
+        out what there is, that of products of 64x64. A kernel for any modes, and every kernel with an `Epilogue`, hands
+        its sums to other threads of the block to be written. Raises OperandError for negative coordinates, and those
+        beyond what the kernel takes.
         """
         if self.modes_m > self.modes:
             if not isinstance(C, (tuple, list)) or len(C) != 2 or not isinstance(C[0], (tuple, list)):
@@ -195,9 +199,10 @@ class Kernel(Drawable):
     def loads_of(self, block: tuple[int, int], thread: int, k_tile: int) -> Loads:
         """Return what a thread copies to shared memory of the k_tile-th tiles of A and B: coordinates there and here.
 
-        A predicated kernel skips, or fills with zeros, what lies outside of the matrix. Raises OperandError for a block, a
-        thread or a tile that cannot be, and UnsupportedProblemError of a kernel whose threads go where memory is contiguous: for
-        any modes, for small products, or for two modes in M; and of one for which the copy engine copies.
+        A predicated kernel skips, or fills with zeros, what lies outside of the matrix. Raises OperandError for a
+        block, a thread or a tile that cannot be, and UnsupportedProblemError of a kernel whose threads go where memory
+        is contiguous: for any modes, for small products, or for two modes in M; and of one for which the copy engine
+        copies.
         """
         if self.copies_boxes:
             raise UnsupportedProblemError(
@@ -216,10 +221,11 @@ class Kernel(Drawable):
         return self.config.loads_of(where, thread, k_tile, self.stages)
 
     def report(self, path: str | os.PathLike[str]) -> Path:
-        """Write one HTML page about the kernel: tiles, shared memory, copies, math, owners of C, banks. Return its path.
+        """Write one HTML page about the kernel: tiles, shared memory, copies, math, owners of C, banks. Return its
+        path.
 
-        The page needs nothing else, and appears whole or not at all. Raises UnsupportedProblemError of a CPU kernel, and OSError
-        where it cannot be written.
+        The page needs nothing else, and appears whole or not at all. Raises UnsupportedProblemError of a CPU kernel,
+        and OSError where it cannot be written.
         """
         from pathlib import Path
 
@@ -251,8 +257,8 @@ class Kernel(Drawable):
     ) -> Trace:
         """Run the kernel in the emulator on small integers and return every access to A, B, C and shared memory.
 
-        Extents are one tile, and two in K, unless given, and multiples of `multiples`. A kernel for two
-        modes in M gets (m / 2, 2) of them. Raises OperandError for others, for more than 50 million accesses, and for more
+        Extents are one tile, and two in K, unless given, and multiples of `multiples`. A kernel for two modes in M gets
+        (m / 2, 2) of them. Raises OperandError for others, for more than 50 million accesses, and for more
         multiply-adds than the emulator does in some seconds.
         """
         self.config  # noqa: B018 - refuses CPU kernels
@@ -348,7 +354,8 @@ class Kernels(Mapping[str, Kernel]):
 
 
 def kernels() -> Kernels:
-    """Return every kernel variant, by name: those of a default build, in every build, and those of units that were loaded.
+    """Return every kernel variant, by name: those of a default build, in every build, and those of units that were
+    loaded.
 
     >>> import cute_py
     >>> cute_py.kernels()["sgemm_sm80_nt_f32"].tile

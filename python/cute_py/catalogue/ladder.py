@@ -107,7 +107,8 @@ class Ladder:
     device
         The GPU.
     measured
-        True: on that GPU. False: estimated, as the choice of a kernel is; but for `reference`, which is always measured.
+        True: on that GPU. False: estimated, as the choice of a kernel is; but for `reference`, which is always
+        measured.
     m, n, k
         The product.
     dtype, layout
@@ -183,19 +184,20 @@ def ladder(
 ) -> Ladder:
     """Compute one product by every kernel, from `reference` to `gemm_sm90`.
 
-    On the current GPU of PyTorch or CuPy, whichever is imported or can be, each result is compared with float64 before anything
-    is timed; all kernels and cuBLAS take turns. Without a GPU, or for a `device` that you invent, the figures are the estimates that
-    a choice goes by. What takes float32 alone is given the numbers as float32.
+    On the current GPU of PyTorch or CuPy, whichever is imported or can be, each result is compared with float64 before
+    anything is timed; all kernels and cuBLAS take turns. Without a GPU, or for a `device` that you invent, the figures
+    are the estimates that a choice goes by. What takes float32 alone is given the numbers as float32.
 
     Parameters
     ----------
     m, n, k
         The extents of C (M,N) = A (M,K) B (N,K)^T; N and K are M if left out.
     dtype
-        Of A and B for tensor cores: ``"float16"``, ``"bfloat16"``, ``"tfloat32"``, ``"int8"``, ``"float8_e4m3fn"``, ``"float8_e5m2"``.
+        Of A and B for tensor cores: ``"float16"``, ``"bfloat16"``, ``"tfloat32"``, ``"int8"``, ``"float8_e4m3fn"``,
+        ``"float8_e5m2"``.
     layout
-        ``"nt"``, ``"tn"``, ``"nn"`` or ``"tt"``, as in `cute_py.sgemm_nt`. If left out ``"nt"`` for types of 16 bits and ``"tn"`` for the
-        others, of which warpgroups multiply no other.
+        ``"nt"``, ``"tn"``, ``"nn"`` or ``"tt"``, as in `cute_py.sgemm_nt`. If left out ``"nt"`` for types of 16 bits
+        and ``"tn"`` for the others, of which warpgroups multiply no other.
     device
         A `Device` to estimate for.
 

@@ -1,8 +1,9 @@
 # mypy: disable-error-code="empty-body"
-"""The functions of the layout algebra: their signatures and what they promise. They are compiled, in csrc/bindings/layout_*.cpp.
+"""The functions of the layout algebra: their signatures and what they promise. They are compiled, in
+csrc/bindings/layout_*.cpp.
 
-What each returns, its law, and what it refuses is written here alone: `compiled` gives it to the function, whose docstring begins
-with how it is called. The signatures are those of ``_core.pyi``.
+What each returns, its law, and what it refuses is written here alone: `compiled` gives it to the function, whose
+docstring begins with how it is called. The signatures are those of ``_core.pyi``.
 """
 
 from __future__ import annotations
@@ -151,7 +152,8 @@ def make_layout_like(layout: Any) -> Layout:
 
 @compiled()
 def make_layout_tv(thr_layout: Any, val_layout: Any) -> tuple[Any, Layout]:
-    """The tile that threads and values cover, and the layout (thread, value) -> index in it, from (m,n) -> thread and (m,n) -> value.
+    """The tile that threads and values cover, and the layout (thread, value) -> index in it, from (m,n) -> thread and
+    (m,n) -> value.
 
     >>> tile, tv = make_layout_tv(Layout("(_4,_8):(_8,_1)"), Layout("(_2,_2)"))
     >>> print(tile, tv)
@@ -161,7 +163,9 @@ def make_layout_tv(thr_layout: Any, val_layout: Any) -> tuple[Any, Layout]:
 
 @compiled()
 def make_fragment_like(layout: Any) -> Layout:
-    """The compact layout of the registers that hold such a tensor: mode 0 first, the others in the order of their strides."""
+    """The compact layout of the registers that hold such a tensor: mode 0 first, the others in the order of their
+    strides.
+    """
 
 
 @compiled()
@@ -175,8 +179,8 @@ def make_identity_layout(shape: Any) -> Layout:
 
 @compiled()
 def make_composed_layout(outer: Any, offset: Any, inner: Any) -> ComposedLayout:
-    """c -> outer(offset + inner(c)), evaluated as it stands. The outer function is a Swizzle or any layout, the inner one any layout;
-    either may be composed itself.
+    """c -> outer(offset + inner(c)), evaluated as it stands. The outer function is a Swizzle or any layout, the inner
+    one any layout; either may be composed itself.
 
     >>> make_composed_layout(Layout("(6,2):(1,7)"), 0, Layout("(3,2):(2,3)"))(2, 1)
     8
@@ -219,7 +223,8 @@ def stride(layout: Any, /, *modes: int) -> Any:
 
 @compiled()
 def cosize(layout: Any, /, *modes: int) -> int:
-    """The size of the codomain: one more than the greatest index, strides taken as positive; 0 of a layout without elements.
+    """The size of the codomain: one more than the greatest index, strides taken as positive; 0 of a layout without
+    elements.
 
     >>> cosize(Layout("(4,8):(1,5)"))
     39
@@ -228,7 +233,9 @@ def cosize(layout: Any, /, *modes: int) -> int:
 
 @compiled()
 def coshape(layout: Any, /, *modes: int) -> Any:
-    """The smallest shape that every value of the layout lies in: an integer, or a tuple where strides are basis elements."""
+    """The smallest shape that every value of the layout lies in: an integer, or a tuple where strides are basis
+    elements.
+    """
 
 
 @compiled()
@@ -262,8 +269,8 @@ def product_each(shape: Any) -> Any:
 
 @compiled()
 def shape_div(a: Any, b: Any) -> Any:
-    """a / b of shapes where one divides the other, else LayoutError: by modes, an integer b out of the modes of a from left to right, an
-    integer a by the size of b.
+    """a / b of shapes where one divides the other, else LayoutError: by modes, an integer b out of the modes of a from
+    left to right, an integer a by the size of b.
 
     >>> shape_div((12, 4), 6), shape_div((4, 5, 6), 40)
     ((2, 4), (1, 1, 3))
@@ -299,7 +306,8 @@ def elem_scale(a: Any, b: Any) -> Any:
 
 @compiled()
 def inner_product(a: Any, b: Any) -> Any:
-    """The sum of the products of the integers in one place, as of a coordinate and strides; where strides are basis elements, a coordinate.
+    """The sum of the products of the integers in one place, as of a coordinate and strides; where strides are basis
+    elements, a coordinate.
 
     >>> inner_product((2, (1, 3)), (1, (4, 8)))
     30
@@ -391,8 +399,8 @@ def product_like(t: Any, profile: Any) -> Any:
 
 @compiled("crd2idx(coord, layout) or crd2idx(coord, shape, stride=None)")
 def crd2idx(coord: Any, shape: Any, stride: Any = None) -> Any:
-    """The index of a coordinate: an integer, flat or nested. Without strides, its position in colexicographic order. NumPy arrays of
-    integers in the coordinate broadcast and give an array of indices.
+    """The index of a coordinate: an integer, flat or nested. Without strides, its position in colexicographic order.
+    NumPy arrays of integers in the coordinate broadcast and give an array of indices.
 
     >>> crd2idx((1, (1, 2)), (3, (2, 3)), (3, (12, 1)))
     17
@@ -401,8 +409,8 @@ def crd2idx(coord: Any, shape: Any, stride: Any = None) -> Any:
 
 @compiled()
 def idx2crd(index: Any, shape: Any, stride: Any = None) -> Any:
-    """The coordinate at an index, in colexicographic order, or in that of compact strides. Static integers stay static. Of an array of
-    indices, a coordinate of arrays.
+    """The coordinate at an index, in colexicographic order, or in that of compact strides. Static integers stay static.
+    Of an array of indices, a coordinate of arrays.
 
     >>> idx2crd(16, (3, (2, 3)))
     (1, (1, 2))
@@ -416,8 +424,8 @@ def crd2crd(coord: Any, src_shape: Any, dst_shape: Any) -> Any:
 
 @compiled()
 def elem_less(a: Any, b: Any) -> bool:
-    """Whether each integer of the coordinate a is less than the one of b, a shape or a layout of the same nesting. a may have fewer
-    modes. The predicate of CuTe's kernels: `elem_less(cA(m, k), shape(A))`.
+    """Whether each integer of the coordinate a is less than the one of b, a shape or a layout of the same nesting. a
+    may have fewer modes. The predicate of CuTe's kernels: `elem_less(cA(m, k), shape(A))`.
 
     >>> elem_less((3, 6), (4, 7)), elem_less((3, 7), (4, 7))
     (True, False)
@@ -433,8 +441,9 @@ def layout_indices(layout: Any, /) -> bytes:
 def record(
     operation: str, layout: Any, argument: Any = None
 ) -> tuple[list[tuple[str, dict[str, Any]]], Any, str | None]:
-    """What coalesce, composition, complement, right_inverse, left_inverse, logical_divide or logical_product does, as (steps, result, error). A step is its kind
-    and its operands and results by name. Of result and error, the text of a LayoutError, one is None.
+    """What coalesce, composition, complement, right_inverse, left_inverse, logical_divide or logical_product does, as
+    (steps, result, error). A step is its kind and its operands and results by name. Of result and error, the text of a
+    LayoutError, one is None.
     """
 
 
@@ -502,13 +511,15 @@ def unflatten(layout: Any, profile: Any) -> Any:
 
 @compiled()
 def zip(layout: Any, other: Any = None) -> Layout:  # noqa: A001 - CuTe's name
-    """Of one layout of modes of equal rank, its transpose: ((a,b),(c,d)) -> ((a,c),(b,d)). Of two, their modes in pairs."""
+    """Of one layout of modes of equal rank, its transpose: ((a,b),(c,d)) -> ((a,c),(b,d)). Of two, their modes in
+    pairs.
+    """
 
 
 @compiled("slice_(coord, x)")
 def slice_(coord: Any, layout: Any) -> Any:
-    """The modes of a layout, or the elements of a tuple, where the coordinate is None. `slice_and_offset` also gives where the modes
-    start.
+    """The modes of a layout, or the elements of a tuple, where the coordinate is None. `slice_and_offset` also gives
+    where the modes start.
 
     >>> slice_((None, 0), (3, 4))
     (3,)
@@ -517,8 +528,8 @@ def slice_(coord: Any, layout: Any) -> Any:
 
 @compiled()
 def slice_and_offset(coord: Any, layout: Any) -> tuple[Any, Any]:
-    """The modes where the coordinate is None, and the index of the rest of it. A swizzled layout decays to a plain one where the open
-    modes do not meet the swizzle, as in CuTe.
+    """The modes where the coordinate is None, and the index of the rest of it. A swizzled layout decays to a plain one
+    where the open modes do not meet the swizzle, as in CuTe.
 
     >>> slice_and_offset((2, None), Layout("(4,8):(8,1)"))
     (Layout("(8):(1)"), 16)
@@ -552,9 +563,9 @@ def print_tiler(value: Any, /) -> str:
 def composition(a: Any, b: Any) -> Any:
     """Law: result(c) == a(b(c)) for every coordinate c of b, and compatible(b, result).
 
-    `b` is a layout; a tuple acts by modes, None keeps a mode, an integer n stands for n:1. A swizzle on the left gives a
-    ComposedLayout. Raises LayoutError, with a coordinate that shows it, where the modes of b carry into one another in a, which C++
-    does not notice, and where a does not divide by a mode of b.
+    `b` is a layout; a tuple acts by modes, None keeps a mode, an integer n stands for n:1. A swizzle on the left gives
+    a ComposedLayout. Raises LayoutError, with a coordinate that shows it, where the modes of b carry into one another
+    in a, which C++ does not notice, and where a does not divide by a mode of b.
 
     >>> print(composition(Layout("(10,2):(16,4)"), Layout("(5,4):(1,5)")))
     (5,(2,2)):(16,(80,4))
@@ -563,8 +574,8 @@ def composition(a: Any, b: Any) -> Any:
 
 @compiled()
 def coalesce(layout: Any, profile: Any = None) -> Any:
-    """Law: result(i) == layout(i) for 0 <= i < size(layout), and depth(result) <= 1, in as few modes as possible. With a profile, at each
-    of its leaves.
+    """Law: result(i) == layout(i) for 0 <= i < size(layout), and depth(result) <= 1, in as few modes as possible. With
+    a profile, at each of its leaves.
 
     >>> print(coalesce(Layout("(2,(1,6)):(1,(6,2))")))
     12:1
@@ -585,9 +596,9 @@ def filter_zeros(layout: Any, profile: Any = None) -> Any:
 def complement(layout: Any, cotarget: Any = None) -> Layout:
     """What a layout misses of the indices below size(cotarget), by default below its own cosize.
 
-    Law: the result's indices ascend, and but for 0 they are none of the layout's; they stay below the target, rounded up to the
-    layout's cosize. Raises LayoutError for
-    negative strides, and where modes interleave, so that there is no complement.
+    Law: the result's indices ascend, and but for 0 they are none of the layout's; they stay below the target, rounded
+    up to the layout's cosize. Raises LayoutError for negative strides, and where modes interleave, so that there is no
+    complement.
 
     >>> print(complement(Layout("(2,2):(1,6)"), 24))
     (3,2):(2,12)
@@ -596,10 +607,11 @@ def complement(layout: Any, cotarget: Any = None) -> Layout:
 
 @compiled()
 def right_inverse(layout: Any) -> Any:
-    """Law: layout(result(i)) == i for 0 <= i < size(result). If no two coordinates have one index and no stride is negative, no right
-    inverse is larger. Where indices repeat, a larger one may exist: of (6,4):(1,3) this is 6:_1, as CuTe's, and (2,2,3):(1,2,7) is
-    another. Of a swizzled layout it is the swizzle in front of a layout where that is one, else every function undone, one after the
-    other, for as many i as it holds; raises LayoutError where the layout does not give the index 0, as behind an offset.
+    """Law: layout(result(i)) == i for 0 <= i < size(result). If no two coordinates have one index and no stride is
+    negative, no right inverse is larger. Where indices repeat, a larger one may exist: of (6,4):(1,3) this is 6:_1, as
+    CuTe's, and (2,2,3):(1,2,7) is another. Of a swizzled layout it is the swizzle in front of a layout where that is
+    one, else every function undone, one after the other, for as many i as it holds; raises LayoutError where the layout
+    does not give the index 0, as behind an offset.
 
     >>> print(right_inverse(Layout("(4,8):(8,1)")))
     (8,4):(4,_1)
@@ -610,9 +622,9 @@ def right_inverse(layout: Any) -> Any:
 
 @compiled()
 def left_inverse(layout: Any) -> Any:
-    """Law: layout(result(layout(i))) == layout(i), and result(layout(i)) == i if the layout is injective. Raises LayoutError for
-    negative strides and for strides that do not divide one another. Of a swizzled layout, also one with an offset and a nested one,
-    every function is undone.
+    """Law: layout(result(layout(i))) == layout(i), and result(layout(i)) == i if the layout is injective. Raises
+    LayoutError for negative strides and for strides that do not divide one another. Of a swizzled layout, also one with
+    an offset and a nested one, every function is undone.
 
     >>> print(left_inverse(Layout("4:2")))
     (2,4):(_0,_1)
@@ -630,7 +642,9 @@ def nullspace(layout: Any) -> Layout:
 
 @compiled()
 def max_common_vector(a: Any, b: Any) -> int:
-    """The number of elements that are neighbours, in the same order, in both layouts: how wide a copy between them can be."""
+    """The number of elements that are neighbours, in the same order, in both layouts: how wide a copy between them
+    can be.
+    """
 
 
 @compiled()
@@ -640,8 +654,8 @@ def max_common_layout(a: Any, b: Any) -> Layout:
 
 @compiled()
 def logical_divide(layout: Any, tiler: Any) -> Any:
-    """Law: layout o (tiler, complement(tiler, size(layout))): mode 0 is a tile, mode 1 the tiles. A tuple acts by modes, None keeps a
-    mode.
+    """Law: layout o (tiler, complement(tiler, size(layout))): mode 0 is a tile, mode 1 the tiles. A tuple acts by
+    modes, None keeps a mode.
 
     >>> print(logical_divide(Layout("(4,2,3):(2,1,8)"), Layout("4:2")))
     ((2,2),(2,3)):((4,1),(2,8))
@@ -650,7 +664,9 @@ def logical_divide(layout: Any, tiler: Any) -> Any:
 
 @compiled()
 def zipped_divide(layout: Any, tiler: Any) -> Any:
-    """`logical_divide` with all tile modes in mode 0 and all rest modes in mode 1: ((TileM,TileN),(RestM,RestN,...))."""
+    """`logical_divide` with all tile modes in mode 0 and all rest modes in mode 1:
+    ((TileM,TileN),(RestM,RestN,...)).
+    """
 
 
 @compiled()
@@ -665,7 +681,8 @@ def flat_divide(layout: Any, tiler: Any) -> Any:
 
 @compiled()
 def logical_product(block: Any, tiler: Any) -> Any:
-    """Law: (block, complement(block, size(block) * cosize(tiler)) o tiler): mode 0 is the block, mode 1 its copies. A tuple acts by modes.
+    """Law: (block, complement(block, size(block) * cosize(tiler)) o tiler): mode 0 is the block, mode 1 its copies. A
+    tuple acts by modes.
 
     >>> print(logical_product(Layout("(2,2):(4,1)"), Layout("6:1")))
     ((2,2),(2,3)):((4,1),(2,8))
@@ -703,7 +720,8 @@ def raked_product(block: Any, tiler: Any) -> Any:
 
 @compiled()
 def tile_to_shape(block: Any, shape: Any, order: Any = None) -> Any:
-    """The block repeated until it fills a shape, first mode first or in an order. Raises LayoutError if it does not divide the shape.
+    """The block repeated until it fills a shape, first mode first or in an order. Raises LayoutError if it does not
+    divide the shape.
 
     >>> print(tile_to_shape(Layout("(_8,_64):(_64,_1)"), (Int(128), Int(64))))
     ((_8,_16),(_64,_1)):((_64,_512),(_1,_0))

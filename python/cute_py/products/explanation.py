@@ -27,15 +27,15 @@ class Candidate(NamedTuple):
     bound
         What is expected to limit it: ``"math"``, ``"memory"`` or ``"latency"``.
     packed
-        What is copied, by its letters: A and B first, so that they lie in vectors of 16 bytes, and C in the end, from a dense
-        array that is written instead. ``""`` if nothing is.
+        What is copied, by its letters: A and B first, so that they lie in vectors of 16 bytes, and C in the end, from a
+        dense array that is written instead. ``""`` if nothing is.
     cluster
-        (M,N,K): CTAs of a cluster with neighbouring tiles along M, which share tiles of B, along N, which share tiles of A
-        (multicast), and such as share K, which reduce their sums through distributed shared memory. (1,1,1): no cluster. None
-        leaves it to the kernel's family. The first two change no bit.
+        (M,N,K): CTAs of a cluster with neighbouring tiles along M, which share tiles of B, along N, which share tiles
+        of A (multicast), and such as share K, which reduce their sums through distributed shared memory. (1,1,1): no
+        cluster. None leaves it to the kernel's family. The first two change no bit.
     raster
-        Rows of clusters of a band that is gone through column by column, for the L2; 0: tiles are in the order of the grid. None
-        leaves it to the kernel's family. It changes no bit.
+        Rows of clusters of a band that is gone through column by column, for the L2; 0: tiles are in the order of the
+        grid. None leaves it to the kernel's family. It changes no bit.
     """
 
     kernel: str
@@ -50,7 +50,9 @@ class Candidate(NamedTuple):
 
     @property
     def reduction(self) -> str:
-        """How the sums of a split K become one: ``"none"``, ``"cluster"``, ``"global"`` (memory), or first one, then the other."""
+        """How the sums of a split K become one: ``"none"``, ``"cluster"``, ``"global"`` (memory), or first one, then
+        the other.
+        """
         if self.split_k == 1:
             return "none"
         in_cluster = 1 if self.cluster is None else self.cluster[2]
@@ -86,12 +88,12 @@ class Step:
     kernel
         The kernel variant that runs, or None if every candidate refuses.
     modes
-        What it sees: for each of ``"M"``, ``"N"``, ``"K"`` and ``"L"`` the extents of its modes and their strides in A, B and
-        the result, None for one without them. Modes that follow one another in memory are one, those of one element are
-        dropped.
+        What it sees: for each of ``"M"``, ``"N"``, ``"K"`` and ``"L"`` the extents of its modes and their strides in A,
+        B and the result, None for one without them. Modes that follow one another in memory are one, those of one
+        element are dropped.
     transposed
-        Whether C^T = B A^T is computed, as for a C whose unit stride is along n. The bits of a C of real numbers are the
-        same.
+        Whether C^T = B A^T is computed, as for a C whose unit stride is along n. The bits of a C of real numbers are
+        the same.
     rejected
         (variant, reason) for each candidate that cannot run.
     is_main

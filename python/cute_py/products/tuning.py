@@ -32,7 +32,8 @@ _Array: TypeAlias = np.ndarray[Any, Any]
 _VERSION = 1
 _MOST_BY_REFERENCE = 1 << 26  # multiply-adds, in a tenth of a second
 
-# In unit roundoffs, by the bits of the mantissa: how far a result may be off, relative to the sum of the sizes of what is added.
+# In unit roundoffs, by the bits of the mantissa: how far a result may be off, relative to the sum of the sizes of what
+# is added.
 _ROUNDOFFS = {2: 1.6, 3: 1.6, 7: 5.12, 10: 4.1, 23: 168.0, 52: 900.0}
 
 
@@ -81,10 +82,10 @@ class Tuning:
 def tune(product: Product[P], /, *arguments: P.args, **options: P.kwargs) -> Tuning:
     """Measure every way to compute ``product(*arguments, **options)``, and take the fastest from now on.
 
-    Each candidate of `explain` runs on these arrays: its result is compared with the product in float64 or complex128 on the CPU,
-    and then it is timed. Later calls of any product with arrays of the same types, modes and alignments on the
-    same device take the fastest. C and `out` are not written to. What was found lasts as long as the process, and longer by
-    `save_tuning`. On the host it needs memory for A, B and the result in float64.
+    Each candidate of `explain` runs on these arrays: its result is compared with the product in float64 or complex128
+    on the CPU, and then it is timed. Later calls of any product with arrays of the same types, modes and alignments on
+    the same device take the fastest. C and `out` are not written to. What was found lasts as long as the process, and
+    longer by `save_tuning`. On the host it needs memory for A, B and the result in float64.
 
     >>> import cute_py, numpy as np
     >>> A = np.ones((40, 30), np.float32)
@@ -93,8 +94,8 @@ def tune(product: Product[P], /, *arguments: P.args, **options: P.kwargs) -> Tun
     True
     >>> cute_py.forget_tuning()
 
-    Raises OperandError for host arrays that would be copied to a GPU and for `einsum`, whose pairs are tuned one by one,
-    CuteError if no candidate is right, and what the product raises.
+    Raises OperandError for host arrays that would be copied to a GPU and for `einsum`, whose pairs are tuned one by
+    one, CuteError if no candidate is right, and what the product raises.
     """
     if not isinstance(product, _core.Product) or product.__name__ == "permute":
         raise OperandError(
@@ -166,8 +167,9 @@ def save_tuning(path: str | os.PathLike[str]) -> Path:
 def load_tuning(path: str | os.PathLike[str]) -> int:
     """Take what a file of `save_tuning` says, beside what is known. Return how many products it has.
 
-    What another device was tuned for is kept and not used. A decision that a kernel of this build cannot take is ignored when it
-    comes to it. Raises OperandError for a file that is no such file, and OSError for one that cannot be read.
+    What another device was tuned for is kept and not used. A decision that a kernel of this build cannot take is
+    ignored when it comes to it. Raises OperandError for a file that is no such file, and OSError for one that cannot be
+    read.
     """
     import json
     from pathlib import Path
@@ -193,7 +195,9 @@ def load_tuning(path: str | os.PathLike[str]) -> int:
 
 
 def _entry_of(given: dict[str, Any]) -> tuple[str, str, Candidate]:
-    """Return an entry of a tuning file, or raise ValueError, KeyError or TypeError: all are read before one is in force."""
+    """Return an entry of a tuning file, or raise ValueError, KeyError or TypeError: all are read before one is in
+    force.
+    """
     texts = {name: given[name] for name in ("device", "product", "kernel", "packed")}
     for name, text in texts.items():
         if not isinstance(text, str):
@@ -292,7 +296,9 @@ def _on_host(array: Any) -> _Array:
 
 
 def _expected(given: dict[str, Any], explanation: Explanation) -> tuple[_Array, float, float]:
-    """Return the product in float64 or complex128, how far rounding may lead away, and the largest number of the result."""
+    """Return the product in float64 or complex128, how far rounding may lead away, and the largest number of the
+    result.
+    """
     A, B = _wide(given["A"]), _wide(given["B"])
     C = None if given.get("C") is None else _wide(given["C"])
     epilogue = given.get("epilogue")

@@ -1,4 +1,6 @@
-"""Tables of what CuTe's headers say, as data: the atoms, and the layouts of the kernels. `tests/tables.py` writes them."""
+"""Tables of what CuTe's headers say, as data: the atoms, and the layouts of the kernels. `tests/tables.py` writes
+them.
+"""
 
 from __future__ import annotations
 

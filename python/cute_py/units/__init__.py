@@ -1,7 +1,8 @@
 """Units: shared objects with the code of some kernels, compiled apart from the package and loaded at run time.
 
-The emulator's kernels are units that are compiled when they are first used, with the package's own headers, and kept in a
-cache (`cute-py cache path`). A family of your own is one, too: `compile_unit` its lists of variants, then `load_unit`.
+The emulator's kernels are units that are compiled when they are first used, with the package's own headers, and kept in
+a cache (`cute-py cache path`). A family of your own is one, too: `compile_unit` its lists of variants, then
+`load_unit`.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ __all__ = ["compile_unit", "load_unit"]
 def compile_unit(family: str | os.PathLike[str], *, flags: Sequence[str] = ()) -> Path:
     """Compile a family of kernels for the emulator, and return the shared object, which is kept in the cache.
 
-    `family` is a folder as those of ``csrc/kernels`` are: ``family.hpp``, lists of variants in ``variants*.hpp``, and its
-    rules in ``rules.cpp``. It is included by its own name, ``kernels/<family>/...``. `flags` go to the compiler. Raises
-    OperandError for another folder, and UnitError, with the compiler's words, where it cannot be compiled.
+    `family` is a folder as those of ``csrc/kernels`` are: ``family.hpp``, lists of variants in ``variants*.hpp``, and
+    its rules in ``rules.cpp``. It is included by its own name, ``kernels/<family>/...``. `flags` go to the compiler.
+    Raises OperandError for another folder, and UnitError, with the compiler's words, where it cannot be compiled.
     """
     folder = Path(family).resolve()
     lists = sorted(folder.glob("variants*.hpp"))
@@ -43,7 +44,7 @@ def compile_unit(family: str | os.PathLike[str], *, flags: Sequence[str] = ()) -
 def load_unit(path: str | os.PathLike[str]) -> list[str]:
     """Load a unit, and return the names of its variants, which `kernels()` has from now on.
 
-    It cannot be unloaded. Raises UnitError for a file that is none, or one for another version of cute_py, and for a variant
-    whose name is taken.
+    It cannot be unloaded. Raises UnitError for a file that is none, or one for another version of cute_py, and for a
+    variant whose name is taken.
     """
     return _core.load_unit(os.fspath(Path(path).resolve()))

@@ -102,8 +102,8 @@ def fingerprint() -> str:
 def compile_source(source: Source) -> Path:
     """Compile a unit, unless the cache has what its preprocessed source says; return the shared object.
 
-    The name of a unit in the cache is a hash of its preprocessed source, its flags without paths, the compiler's version and
-    what is linked. Raises UnitError.
+    The name of a unit in the cache is a hash of its preprocessed source, its flags without paths, the compiler's
+    version and what is linked. Raises UnitError.
     """
     path, version = compiler()
     with tempfile.TemporaryDirectory(prefix="cute_py-") as name:

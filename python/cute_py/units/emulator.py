@@ -84,7 +84,9 @@ def compile_all(names: Iterable[str] | None = None, *, workers: int | None = Non
 
 
 class Progress:
-    """Says on standard error what takes seconds; on a terminal also how far it is. ``CUTE_PY_PROGRESS=0`` silences it."""
+    """Says on standard error what takes seconds; on a terminal also how far it is. ``CUTE_PY_PROGRESS=0`` silences
+    it.
+    """
 
     def __init__(self, text: str) -> None:
         self._text = f"cute_py: {text}"
