@@ -532,13 +532,18 @@ def test_products_need_little_of_a_threads_stack(kilobytes: int) -> None:
 # ---- Every input that is read is read whole, checked, then put in force
 
 
-GOOD = {"device": "cpu", "product": "a", "kernel": "cpu", "transposed": False, "parts": 1, "packed": "", "us": 1.0}
+GOOD = {"device": "cpu", "product": "a", "kernel": "cpu", "transposed": False, "split_k": 1, "packed": "", "us": 1.0}
+GOOD |= {"cluster": [1, 1, 1], "raster": 0}
 
 BAD: dict[str, Any] = {
-    "parts beyond 64 bits": {**GOOD, "parts": 2**70},
-    "parts near 2**63": {**GOOD, "parts": 2**63 - 1},
-    "no parts": {**GOOD, "parts": 0},
-    "parts of a text": {**GOOD, "parts": "1"},
+    "split-K beyond 64 bits": {**GOOD, "split_k": 2**70},
+    "split-K near 2**63": {**GOOD, "split_k": 2**63 - 1},
+    "split-K by nothing": {**GOOD, "split_k": 0},
+    "split-K by a text": {**GOOD, "split_k": "1"},
+    "a cluster of two extents": {**GOOD, "cluster": [1, 1]},
+    "a cluster of nothing": {**GOOD, "cluster": [1, 0, 1]},
+    "a raster below 0": {**GOOD, "raster": -1},
+    "a raster that is a text": {**GOOD, "raster": "8"},
     "a kernel that is a list": {**GOOD, "kernel": ["cpu"]},
     "a lone surrogate": {**GOOD, "product": "\ud800"},
     "letters that are none": {**GOOD, "packed": "X"},
@@ -553,7 +558,7 @@ BAD: dict[str, Any] = {
 def test_a_tuning_file_is_in_force_whole_or_not_at_all(case: str, tmp_path: Path) -> None:
     cute_py.forget_tuning()
     path = tmp_path / "tuning.json"
-    path.write_text(json.dumps({"cute_py_tuning": 1, "products": [GOOD, BAD[case]]}))
+    path.write_text(json.dumps({"cute_py_tuning": 2, "products": [GOOD, BAD[case]]}))
     with pytest.raises(OperandError, match=rf"load_tuning: {re.escape(str(path))} is no file of save_tuning"):
         cute_py.load_tuning(path)
     cute_py.save_tuning(tmp_path / "now.json")
@@ -562,7 +567,7 @@ def test_a_tuning_file_is_in_force_whole_or_not_at_all(case: str, tmp_path: Path
 
 @pytest.mark.parametrize(
     "content",
-    [gzip.compress(b"{}"), '{"cute_py_tuning": 1}'.encode("utf-16"), b"", b"[" * 100_000, b"\xff\xfe", b"null"],
+    [gzip.compress(b"{}"), '{"cute_py_tuning": 2}'.encode("utf-16"), b"", b"[" * 100_000, b"\xff\xfe", b"null"],
     ids=lambda x: ascii(x[:8]),
 )
 def test_a_file_of_other_bytes_is_no_tuning_file(content: bytes, tmp_path: Path) -> None:

@@ -143,8 +143,18 @@ def test_letters_of_nothing_are_refused(tmp_path: Path) -> None:
     for letters in ("X", "BA", "AA"):
         with pytest.raises(cute_py.OperandError, match=f"packed is some of the letters 'ABC'.*'{letters}'"):
             cute_py.gemm(A, A, device="emulator", config=forced("sgemm_1_nt_f32", letters))
-    entry = {"device": "d", "product": "p", "kernel": "k", "transposed": False, "parts": 1, "packed": "BA", "us": 1}
-    (tmp_path / "t").write_text(json.dumps({"cute_py_tuning": 1, "products": [entry]}))
+    entry = {
+        "device": "d",
+        "product": "p",
+        "kernel": "k",
+        "transposed": False,
+        "split_k": 1,
+        "cluster": None,
+        "raster": None,
+        "packed": "BA",
+        "us": 1,
+    }
+    (tmp_path / "t").write_text(json.dumps({"cute_py_tuning": 2, "products": [entry]}))
     with pytest.raises(cute_py.OperandError, match="nothing is packed as 'BA'"):
         cute_py.load_tuning(tmp_path / "t")
 
@@ -165,8 +175,8 @@ def test_what_was_tuned_keeps_what_is_packed(tmp_path: Path, rng: np.random.Gene
     explanation = cute_py.gemm.explain(A, B, device="emulator")
     path = tmp_path / "tuned.json"
     entry: dict[str, Any] = {"device": explanation.device, "product": explanation.product, "us": 1.0}
-    entry |= {"kernel": kernel, "transposed": False, "parts": 1, "packed": "AB"}
-    path.write_text(json.dumps({"cute_py_tuning": 1, "products": [entry]}))
+    entry |= {"kernel": kernel, "transposed": False, "split_k": 1, "cluster": [1, 1, 1], "raster": 0, "packed": "AB"}
+    path.write_text(json.dumps({"cute_py_tuning": 2, "products": [entry]}))
     try:
         assert cute_py.load_tuning(path) == 1
         tuned = cute_py.gemm.explain(A, B, device="emulator")

@@ -29,7 +29,7 @@ __all__ = ["Tuning", "forget_tuning", "load_tuning", "save_tuning", "tune"]
 P = ParamSpec("P")
 _Array: TypeAlias = np.ndarray[Any, Any]
 
-_VERSION = 1
+_VERSION = 2
 _MOST_BY_REFERENCE = 1 << 26  # multiply-adds, in a tenth of a second
 
 # In unit roundoffs, by the bits of the mantissa: how far a result may be off, relative to the sum of the sizes of what
@@ -209,14 +209,23 @@ def _entry_of(given: dict[str, Any]) -> tuple[str, str, Candidate]:
         raise ValueError(f"nothing is packed as {texts['packed']!r}")
     if type(transposed) is not bool or not _is_count(split_k):
         raise ValueError(f"no K is split by {split_k!r}, transposed {transposed!r}")
-    if type(cluster) is not list or len(cluster) != 3 or not all(map(_is_count, cluster)):
+    if cluster is not None and (type(cluster) is not list or len(cluster) != 3 or not all(map(_is_count, cluster))):
         raise ValueError(f"no cluster is {cluster!r}")
-    if raster != 0 and not _is_count(raster):
+    if raster not in (None, 0) and not _is_count(raster):
         raise ValueError(f"no raster is {raster!r}")
     if not math.isfinite(us):
         raise ValueError(f"nothing takes {us} us")
-    m, n, k = cluster
-    candidate = Candidate(texts["kernel"], transposed, split_k, 0, us, "measured", texts["packed"], (m, n, k), raster)
+    candidate = Candidate(
+        texts["kernel"],
+        transposed,
+        split_k,
+        0,
+        us,
+        "measured",
+        texts["packed"],
+        cluster and (cluster[0], cluster[1], cluster[2]),
+        raster,
+    )
     return texts["device"], texts["product"], candidate
 
 
