@@ -223,7 +223,7 @@ def _entry_of(given: dict[str, Any]) -> tuple[str, str, Candidate]:
         us,
         "measured",
         texts["packed"],
-        cluster and (cluster[0], cluster[1], cluster[2]),
+        None if cluster is None else (cluster[0], cluster[1], cluster[2]),
         raster,
     )
     return texts["device"], texts["product"], candidate
