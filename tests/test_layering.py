@@ -122,6 +122,36 @@ def test_every_folder_has_a_layer() -> None:
     assert {path.stem for path in entries} == set(PYTHON) - {"_core"}
 
 
+# What dispatch decides by is data: it names no target, no architecture, and nothing that one of them has.
+OF_A_TARGET = re.compile(
+    r"\b(gpus?|cpus?|hosts?|cuda|emulator|tma|copy engine|boxes|clusters?|multicast|raster|float8|e4m3|e5m2|tf32|tfloat32|sm_?\d+\w*"
+    r"|wgmma|warps?|warpgroups?|tensor cores?|avx\w*|ctas?|h100|h200)\b",
+    re.IGNORECASE,
+)
+
+
+def words_of_targets(dispatch: Path) -> list[str]:
+    """Return every line of dispatch that names a target or what belongs to one."""
+    return [
+        f"{path.name}:{number}: {line.strip()}"
+        for path in sorted(dispatch.iterdir())
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if OF_A_TARGET.search(line)
+    ]
+
+
+def test_dispatch_names_no_target() -> None:
+    assert words_of_targets(ROOT / "csrc" / "dispatch") == []
+
+
+@pytest.mark.parametrize(
+    "line", ["if (target == Target::cpu) {", "// as TMA loads it", "bool copies_boxes; // boxes", "kFloat8 // float8"]
+)
+def test_a_planted_target_is_found(tmp_path: Path, line: str) -> None:
+    (tmp_path / "choose.cpp").write_text(f"int x;\n{line}\n")
+    assert words_of_targets(tmp_path) == [f"choose.cpp:2: {line}"]
+
+
 def test_includes_point_down() -> None:
     assert csrc_violations(ROOT / "csrc") == []
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include "problem/entry.hpp"
 #include "problem/request.hpp"
 
 // Arguments of Python calls as C++ values. Each function throws OperandError, naming the argument, for a value that is

@@ -25,15 +25,15 @@ py::tuple names_of(DTypeSet set) {
 
 // What M, N and K have to be multiples of.
 py::tuple multiples(Traits const& t) {
-  if (!t.predicated) return py::make_tuple(t.tile[0], t.tile[1], t.tile[2]);
+  if (t.operands.is_whole()) return py::make_tuple(t.tile[0], t.tile[1], t.tile[2]);
   int widest = 1;
   for (int i = 0; i < kDTypes; ++i) {
-    if (contains(t.factors, static_cast<DType>(i))) widest = std::max(widest, bytes_of(static_cast<DType>(i)));
+    if (contains(t.types.factors, static_cast<DType>(i))) widest = std::max(widest, bytes_of(static_cast<DType>(i)));
   }
-  int const a = std::max(t.vector_bytes_a / widest, 1);
-  int const b = std::max(t.vector_bytes_b / widest, 1);
-  bool const a_along_k = t.major_a == Major::k;
-  bool const b_along_k = t.major_b == Major::k;
+  int const a = std::max(t.operands.vector_bytes_a / widest, 1);
+  int const b = std::max(t.operands.vector_bytes_b / widest, 1);
+  bool const a_along_k = t.operands.major_a == Major::k;
+  bool const b_along_k = t.operands.major_b == Major::k;
   return py::make_tuple(a_along_k ? 1 : a, b_along_k ? 1 : b, std::max(a_along_k ? a : 1, b_along_k ? b : 1));
 }
 
@@ -42,30 +42,30 @@ py::dict entry_dict(Entry const& entry) {
   py::dict d;
   d["name"] = t.name;
   d["kernel"] = t.kernel;
-  d["layout"] = t.layout;
+  d["layout"] = t.operands.letters;
   d["target"] = name_of(t.target);
   d["is_built"] = entry.prepare != nullptr;
-  d["compute"] = name_of(t.compute);
-  d["factors"] = names_of(t.factors);
-  d["results"] = names_of(t.results);
-  d["one_type"] = t.one_type;
-  d["conjugates"] = t.conjugates;
-  d["modes"] = t.modes;
-  d["modes_m"] = t.modes_m;
-  d["most_m"] = t.most_m != 0 ? py::object(py::int_(t.most_m)) : py::none();
-  d["most_n"] = t.most_n != 0 ? py::object(py::int_(t.most_n)) : py::none();
+  d["compute"] = name_of(t.types.compute);
+  d["factors"] = names_of(t.types.factors);
+  d["results"] = names_of(t.types.results);
+  d["one_type"] = t.types.one_type;
+  d["conjugates"] = t.types.conjugates;
+  d["modes"] = t.modes.n_and_k;
+  d["modes_m"] = t.modes.m;
+  d["most_m"] = t.limits.m != 0 ? py::object(py::int_(t.limits.m)) : py::none();
+  d["most_n"] = t.limits.n != 0 ? py::object(py::int_(t.limits.n)) : py::none();
   d["tile"] = py::make_tuple(t.tile[0], t.tile[1], t.tile[2]);
-  d["threads"] = t.threads;
-  d["ctas_per_multiprocessor"] = t.ctas_per_multiprocessor;
-  d["stages"] = t.stages;
-  d["shared_bytes"] = t.shared_bytes;
-  d["predicated"] = t.predicated;
+  d["threads"] = entry.resources.threads;
+  d["ctas_per_multiprocessor"] = entry.resources.ctas_per_multiprocessor;
+  d["stages"] = entry.resources.stages;
+  d["shared_bytes"] = t.needs.shared_bytes;
+  d["predicated"] = !t.operands.is_whole();
   d["multiples"] = multiples(t);
-  d["vector_bytes"] = py::make_tuple(t.vector_bytes_a, t.vector_bytes_b);
-  d["copies_boxes"] = t.copies_boxes;
-  d["alignment_bytes"] = t.alignment_bytes;
-  d["compute_capability"] = t.compute_capability;
-  d["isa"] = name_of(t.isa);
+  d["vector_bytes"] = py::make_tuple(t.operands.vector_bytes_a, t.operands.vector_bytes_b);
+  d["copies_boxes"] = t.operands.is_in_boxes();
+  d["alignment_bytes"] = t.operands.alignment_bytes;
+  d["compute_capability"] = t.needs.compute_capability;
+  d["isa"] = name_of(t.needs.isa);
   return d;
 }
 

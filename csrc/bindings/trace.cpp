@@ -61,7 +61,7 @@ py::object trace(std::string const& name, py::tuple const& extents, py::tuple co
   for (std::size_t group = 0; group < groups.size(); ++group) {
     for (auto const extent : groups[group]) modes[group]->push_back({extent, {}, false, false});
   }
-  geometry.compute = entry.traits.compute;
+  geometry.compute = entry.traits.types.compute;
   Arguments arguments;
   place(geometry, arguments, Role::a, factors, a, {&geometry.m, &geometry.k, &geometry.l});
   place(geometry, arguments, Role::b, factors, b, {&geometry.n, &geometry.k, &geometry.l});
@@ -75,7 +75,7 @@ py::object trace(std::string const& name, py::tuple const& extents, py::tuple co
   execution.tracer = &tracer;
   try {
     auto const proposal =
-        entry.rules->complete({geometry, geometry, entry.traits, *execution::emulated_device()}, Schedule::open());
+        entry.rules->complete({geometry, geometry, entry, *execution::emulated_device()}, Schedule::open());
     if (!proposal)
       throw UnsupportedProblemError("trace: " + name + " has no schedule for this product\n  next: other extents");
     auto const launch = entry.prepare(entry.traits.name, geometry, proposal->schedule);

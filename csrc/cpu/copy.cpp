@@ -354,12 +354,10 @@ template <Isa isa>
 void add(std::vector<Entry>& entries) {
   static std::string const name = std::string("cpu_copy_") + name_of(isa);
   Traits traits = host_traits(name.c_str(), "cpu_copy", Compute::copy);
-  traits.factors = kAllTypes;
-  traits.results = kAllTypes;
-  traits.one_type = true;
-  traits.isa = isa;
-  traits.widest_isa = kWidestIsa;
-  entries.push_back({traits, &copy_rules, &prepare<isa>, nullptr, nullptr});
+  traits.types.one_type = true;
+  traits.needs.isa = isa;
+  traits.needs.widest_isa = kWidestIsa;
+  entries.push_back({traits, kHostResources, &copy_rules, &prepare<isa>, nullptr, nullptr});
 }
 
 }  // namespace

@@ -1009,16 +1009,13 @@ Entry entry() {
   constexpr auto kTile = register_tile(isa);
   static std::string const name = std::string("cpu_") + name_of(isa) + "_" + letters_of(compute);
   Traits traits = host_traits(name.c_str(), "cpu", compute);
-  traits.factors = factor_types(compute);
-  traits.results = result_types(compute);
-  traits.conjugates = true;
   traits.tile[0] = kTile.mr(sizeof(typename Arithmetic<compute>::Scalar));
   traits.tile[1] = kParts<compute> == 2 ? kTile.nr_complex() : kTile.nr;
   traits.tile[2] = static_cast<int>(kBlockOfK) * kernels_of<typename Arithmetic<compute>::Scalar, isa>().words.steps;
-  traits.isa = isa;
-  traits.widest_isa = compute == Compute::i32 && kWidestIsa == Isa::avx512 ? Isa::avx512_vnni : kWidestIsa;
+  traits.needs.isa = isa;
+  traits.needs.widest_isa = compute == Compute::i32 && kWidestIsa == Isa::avx512 ? Isa::avx512_vnni : kWidestIsa;
   traits.one_order = true;
-  return {traits, &engine_rules, &prepare<compute, isa>, nullptr, nullptr};
+  return {traits, kHostResources, &engine_rules, &prepare<compute, isa>, nullptr, nullptr};
 }
 
 template <Isa isa, int... compute>

@@ -30,19 +30,21 @@ constexpr Traits host_traits(char const* name, char const* kernel, Compute compu
   Traits traits{};
   traits.name = name;
   traits.kernel = kernel;
-  traits.layout = "any";
+  traits.operands.letters = "any";
+  traits.operands.kind = OperandRule::Kind::strided;
   traits.target = Target::cpu;
-  traits.compute = compute;
-  traits.modes = kMaxModes;
-  traits.modes_m = kMaxModes;
+  traits.types.compute = compute;
+  traits.types.factors = factor_types(compute);
+  traits.types.results = result_types(compute);
+  traits.types.conjugates = true;
+  traits.modes = {kMaxModes, kMaxModes, kMaxModes};
   traits.fuses = true;
   traits.tile[0] = traits.tile[1] = traits.tile[2] = 1;
-  traits.threads = 1;
-  traits.stages = 1;
-  traits.predicated = true;
-  traits.alignment_bytes = 1;
-  traits.element_alignment = 1;
+  traits.types.epilogue = epilogue_types(traits.types.results);
   return traits;
 }
+
+// It is given its threads per call.
+inline constexpr Resources kHostResources{1, 0, 1, 0, 1, 0};
 
 }  // namespace cute_py::cpu

@@ -600,12 +600,9 @@ template <Isa isa, Compute compute>
 void add(std::vector<Entry>& entries) {
   static std::string const name = std::string("cpu_loops_") + name_of(isa) + "_" + letters_of(compute);
   Traits traits = host_traits(name.c_str(), "cpu_loops", compute);
-  traits.factors = factor_types(compute);
-  traits.results = result_types(compute);
-  traits.conjugates = true;
-  traits.isa = isa;
-  traits.widest_isa = kWidestIsa;
-  entries.push_back({traits, &loop_rules, &prepare<compute, isa>, nullptr, nullptr});
+  traits.needs.isa = isa;
+  traits.needs.widest_isa = kWidestIsa;
+  entries.push_back({traits, kHostResources, &loop_rules, &prepare<compute, isa>, nullptr, nullptr});
 }
 
 template <Isa isa>

@@ -83,10 +83,7 @@ std::unique_ptr<Launch> prepare(char const*, Geometry const& geometry, Schedule 
 template <Compute compute, class T>
 constexpr Entry entry(char const* name) {
   Traits traits = host_traits(name, "reference", compute);
-  traits.factors = factor_types(compute);
-  traits.results = result_types(compute);
-  traits.conjugates = true;
-  return {traits, &reference_rules, &prepare<compute, T>, nullptr, nullptr};
+  return {traits, kHostResources, &reference_rules, &prepare<compute, T>, nullptr, nullptr};
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace {
 constexpr double kOfFloats = 32e3;
 
 double speed_of(Traits const& t) {
-  switch (t.compute) {
+  switch (t.types.compute) {
     case Compute::f64:
       return kOfFloats / 2;
     case Compute::c64:
@@ -24,7 +24,7 @@ double speed_of(Traits const& t) {
     case Compute::c128:
       return kOfFloats / 8;
     case Compute::i32:
-      return t.isa == Isa::avx512_vnni ? kOfFloats * 3 : kOfFloats;
+      return t.needs.isa == Isa::avx512_vnni ? kOfFloats * 3 : kOfFloats;
     default:
       return kOfFloats;
   }
@@ -35,10 +35,12 @@ constexpr double kCallUs = 1;
 
 // The narrower the vectors the more of everything: the engine, which multiplies most of the time, feels it most.
 Estimate on(Traits const& t, double us, Bound bound) {
-  return {us * (t.isa >= Isa::avx512 ? 1 : t.isa == Isa::avx2 ? 1.25 : 3), bound};
+  return {us * (t.needs.isa >= Isa::avx512 ? 1 : t.needs.isa == Isa::avx2 ? 1.25 : 3), bound};
 }
 
-Estimate on_less(Traits const& t, double us, Bound bound) { return {us * (t.isa == Isa::baseline ? 2 : 1), bound}; }
+Estimate on_less(Traits const& t, double us, Bound bound) {
+  return {us * (t.needs.isa == Isa::baseline ? 2 : 1), bound};
+}
 
 // What memory moves in a microsecond; smaller arrays are in a cache.
 constexpr double kBytesPerUs = 16e3;
@@ -165,7 +167,7 @@ constexpr double kInterleavedPerUs = 2500;
 constexpr double kWrittenInPieces = 2;  // lines of memory, in two passes
 
 Estimate small(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo const& device) {
-  RegisterTile const tile = register_tile(t.isa);
+  RegisterTile const tile = register_tile(t.needs.isa);
   auto const of_type = [&](Role role) { return static_cast<double>(bytes_of(g.type[role])); };
   auto const lanes = static_cast<std::int64_t>(tile.lanes(bytes_of(type_of_sums(g.compute))));
   bool const own_a = g.type[Role::a] == type_of_sums(g.compute);
@@ -189,7 +191,7 @@ Estimate small(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo 
   // Cycles of a step of k of a tile: multiplications, numbers of B that are loaded, and what brings rows into
   // registers, while sums that wait for each other leave time for it.
   constexpr double kLatency = 4;
-  double const transposed = t.isa == Isa::avx512 ? 2.5 : 1.25;
+  double const transposed = t.needs.isa == Isa::avx512 ? 2.5 : 1.25;
   double const products = (0.5 * vectors + 0.25) * columns;
   double const moved = in_place ? 0 : own_a && stride_of(g.k, Role::a) == 1 ? transposed * vectors : 60 * vectors;
   double const converted = own_b ? 0 : 4 * columns;
@@ -290,14 +292,14 @@ Estimate loops(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo 
          results / line * kLineUs * std::ceil(k / std::min(run, 16.0));
   } else {
     // Blocks of K take the place of rows if these are few: those of one element after those of another.
-    auto const lanes = static_cast<double>(t.isa == Isa::avx512 ? 16 : t.isa == Isa::avx2 ? 8 : 4);
+    auto const lanes = static_cast<double>(t.needs.isa == Isa::avx512 ? 16 : t.needs.isa == Isa::avx2 ? 8 : 4);
     auto const blocks = static_cast<double>(ceil_div(x.k, kBlockOfK));
     bool const in_blocks = g.k.rank() <= 1 && blocks > 1 && results < 16;
     double const chains = in_blocks ? results * std::ceil((blocks - 1) / lanes) + std::ceil(results / lanes)
                                     : std::ceil(results / lanes) * blocks;
     double const steps = std::min(k, static_cast<double>(kBlockOfK));
     // A factor whose steps of k lie apart is brought together element by element.
-    double const row_step = kRowStepUs * (t.isa == Isa::avx512 ? 1.2 : 1);
+    double const row_step = kRowStepUs * (t.needs.isa == Isa::avx512 ? 1.2 : 1);
     double step = 0;
     for (Role const role : {Role::a, Role::b}) {
       auto const along_k = g.k.rank() == 0 ? 0 : g.k[0].stride[role];
@@ -361,13 +363,13 @@ using EstimateOf = Estimate (*)(Geometry const&, Extents const&, Traits const&, 
 
 template <EstimateOf estimate>
 void propose(Task const& task, bool, std::vector<Proposal>& proposals) {
-  proposals.push_back({{}, estimate(task.judged, extents_of(task.judged), task.traits, task.device)});
+  proposals.push_back({{}, estimate(task.judged, extents_of(task.judged), task.entry.traits, task.device)});
 }
 
 template <EstimateOf estimate>
 std::optional<Proposal> complete(Task const& task, Schedule const& wanted) {
   if (wanted.split_k != 1 || wanted.cluster() > 1 || wanted.raster != 0) return std::nullopt;
-  return Proposal{{}, estimate(task.judged, extents_of(task.judged), task.traits, task.device)};
+  return Proposal{{}, estimate(task.judged, extents_of(task.judged), task.entry.traits, task.device)};
 }
 
 template <EstimateOf estimate>

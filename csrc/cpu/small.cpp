@@ -391,18 +391,14 @@ void add(std::vector<Entry>& entries) {
   static_assert(kTile.mr(sizeof(T)) <= kMostRows && kTile.wide <= kMostColumns);
   static std::string const name = std::string("cpu_small_") + name_of(isa) + "_" + letters_of(compute);
   Traits traits = host_traits(name.c_str(), "cpu_small", compute);
-  traits.factors = factor_types(compute);
-  traits.results = result_types(compute);
-  traits.conjugates = true;
-  traits.modes = 1;
-  traits.modes_m = 1;
+  traits.modes = {1, 1, kMaxModes};
   traits.tile[0] = kTile.mr(sizeof(T));
   traits.tile[1] = kTile.nr;
   traits.tile[2] = static_cast<int>(kBlockOfK);
-  traits.isa = isa;
-  traits.widest_isa = kWidestIsa;
+  traits.needs.isa = isa;
+  traits.needs.widest_isa = kWidestIsa;
   traits.one_order = true;
-  entries.push_back({traits, &small_rules, &prepare<compute, isa>, nullptr, nullptr});
+  entries.push_back({traits, kHostResources, &small_rules, &prepare<compute, isa>, nullptr, nullptr});
 }
 
 }  // namespace

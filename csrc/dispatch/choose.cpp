@@ -78,9 +78,9 @@ class Chooser {
   }
 
   // One for narrower vectors than the processor has, which nobody asked for by its own name.
-  bool is_for_older_processors(Traits const& t) const {
+  bool is_outdone(Traits const& t) const {
     bool const is_asked_for = question_.kernel == t.name || (question_.config && question_.config->kernel == t.name);
-    return t.isa < std::min(question_.device.isa, t.widest_isa) && !is_asked_for;
+    return t.needs.is_outdone(question_.device) && !is_asked_for;
   }
 
   void propose(bool exchanged) {
@@ -92,11 +92,11 @@ class Chooser {
     std::vector<Proposal> proposals;
     for (Entry const& entry : question_.registry) {
       Traits const& t = entry.traits;
-      if (t.target != question_.target || t.compute != g.compute || !matches(t, question_.kernel)) continue;
-      if (is_for_older_processors(t)) continue;
+      if (t.target != question_.target || t.types.compute != g.compute || !matches(t, question_.kernel)) continue;
+      if (is_outdone(t)) continue;
       if (question_.has_packed && !question_.platform.reads_packed(t)) continue;
       if (refusals(entry, g, question_.device) != kNone) continue;
-      Task const task{g, judged, t, question_.device};
+      Task const task{g, judged, entry, question_.device};
       proposals.clear();
       if (question_.config) {
         if (t.name != question_.config->kernel || exchanged != question_.config->transposed) continue;
@@ -149,7 +149,7 @@ std::vector<Rejection> rejections(Geometry const& geometry, Question const& ques
   for (Entry const& entry : question.registry) {
     Traits const& t = entry.traits;
     if (t.target != question.target || !matches(t, question.kernel)) continue;
-    if (t.compute != geometry.compute && t.name != question.kernel) continue;
+    if (t.types.compute != geometry.compute && t.name != question.kernel) continue;
     auto const refused = refusals(entry, geometry, question.device);
     if (refused != kNone) found.push_back({&entry, refused});
   }

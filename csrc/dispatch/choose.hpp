@@ -14,7 +14,7 @@
 #include "problem/request.hpp"
 
 // Choosing is data: a geometry, a device and a table go in; out come decisions with what each would take, or the
-// reasons why there are none. Nothing here touches a GPU or remembers anything.
+// reasons why there are none. Nothing here touches a device or remembers anything.
 namespace cute_py::dispatch {
 
 using instances::Registry;

@@ -10,11 +10,10 @@ namespace cute_py::dispatch {
 // Why an entry cannot run a product. A set of bits, so that asking costs nothing; `describe` puts them into words.
 enum Refusal : unsigned {
   kNone = 0,
-  kInstructionSet = 1u << 0,
-  kComputeCapability = 1u << 1,
+  kInstructions = 1u << 0,
   kSharedMemory = 1u << 2,
   kExtent = 1u << 3,
-  kGrid = 1u << 4,
+  kTiles = 1u << 4,
   kDivisibility = 1u << 5,
   kMajorA = 1u << 6,
   kMajorB = 1u << 7,
@@ -30,11 +29,8 @@ enum Refusal : unsigned {
   kInvariance = 1u << 17,
   kEpilogue = 1u << 18,
   kTooLarge = 1u << 19,
-  kVectorsA = 1u << 20,
-  kVectorsB = 1u << 21,
-  kMoves = 1u << 22,
-  kBoxesA = 1u << 23,
-  kBoxesB = 1u << 24,
+  kOperandA = 1u << 20,
+  kOperandB = 1u << 21,
   kOrder = 1u << 25,
   kNotBuilt = 1u << 26,
 };

@@ -42,7 +42,7 @@ using Device = std::shared_ptr<DeviceInfo const>;
 void count_clusters(DeviceInfo& info) {
   auto const& registry = instances::registry();
   auto const entry = std::find_if(registry.begin(), registry.end(), [&](Entry const& x) {
-    return x.clusters != nullptr && x.traits.compute_capability / 10 == info.compute_capability / 10;
+    return x.clusters != nullptr && x.traits.needs.compute_capability / 10 == info.compute_capability / 10;
   });
   if (entry == registry.end()) return;
   runtime::DeviceGuard const guard(info.ordinal);

@@ -72,7 +72,7 @@ inline Extents extents_of(Geometry const& g) { return {g.m.size(), g.n.size(), g
 struct Task {
   Geometry const& geometry;
   Geometry const& judged;
-  Traits const& traits;
+  Entry const& entry;  // a variant
   DeviceInfo const& device;
 };
 

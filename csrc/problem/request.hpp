@@ -10,6 +10,7 @@
 
 #include "problem/device.hpp"
 #include "problem/geometry.hpp"
+#include "problem/schedule.hpp"
 #include "problem/view.hpp"
 
 // A product as a caller asks for it.

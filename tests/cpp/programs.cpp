@@ -65,8 +65,9 @@ std::vector<Entry> make_table() {
     entry.prepare = [](char const*, Geometry const&, Schedule const&) {
       return std::unique_ptr<Launch>();
     };  // as if built
-    bool const multiplies = t.compute == Compute::f32 || t.compute == Compute::tf32;
-    if ((multiplies || t.compute == Compute::copy) && contains(t.factors, DType::f32)) entries.push_back(entry);
+    bool const multiplies = t.types.compute == Compute::f32 || t.types.compute == Compute::tf32;
+    if ((multiplies || t.types.compute == Compute::copy) && contains(t.types.factors, DType::f32))
+      entries.push_back(entry);
   }
   return entries;
 }

@@ -15,25 +15,45 @@ namespace {
 char const* text(bool x) { return x ? "true" : "false"; }
 char const* text(Major x) { return x == Major::mn ? "Major::mn" : "Major::k"; }
 
-// In the order of the members of Traits.
-void print(Traits const& t) {
-  std::printf("    {{\"%s\", \"%s\", \"%s\", Target::cuda, static_cast<Compute>(%d), %#x, %#x, %s, %s, %d, %d, %d, %d, %d, ",
-              t.name, t.kernel, t.layout, static_cast<int>(t.compute), static_cast<unsigned>(t.factors),
-              static_cast<unsigned>(t.results), text(t.one_type), text(t.conjugates), t.modes, t.modes_m, t.modes_l,
-              t.most_m, t.most_n);
-  std::printf("%s, {%d, %d, %d}, %d, %d, %d, %d, %d, %d, %d, ", text(t.fuses), t.tile[0], t.tile[1], t.tile[2],
-              t.threads, t.ctas_per_multiprocessor, t.stages, t.shared_bytes, t.part_bytes, t.part_tiles,
-              t.parts_in_cluster);
-  std::printf("%s, %s, %s, %s, %d, %d, %d, %d, %d, %d, Isa::baseline, Isa::baseline, %s},\n", text(t.copies_boxes),
-              text(t.predicated), text(t.major_a), text(t.major_b), t.moved_bytes, t.vector_bytes_a, t.vector_bytes_b,
-              t.alignment_bytes, t.element_alignment, t.compute_capability, text(t.one_order));
-  std::printf("     &kernels::%s_rules, nullptr, nullptr, nullptr, nullptr},\n", t.kernel);
+char const* text(OperandRule::Kind x) {
+  switch (x) {
+    case OperandRule::Kind::strided:
+      return "strided";
+    case OperandRule::Kind::boxes:
+      return "boxes";
+    case OperandRule::Kind::whole:
+      return "whole";
+    case OperandRule::Kind::moved:
+      return "moved";
+  }
+  return "";
+}
+
+std::string limit(std::int64_t x) { return x == Limits::kNone ? "Limits::kNone" : std::to_string(x); }
+
+// In the order of the members.
+void print(Traits const& t, Resources const& r) {
+  std::printf("    {{\"%s\", \"%s\", Target::cuda, {%d, %s, %d, Isa::baseline, Isa::baseline}, ", t.name, t.kernel,
+              t.needs.compute_capability, text(t.needs.one_major), t.needs.shared_bytes);
+  std::printf("{static_cast<Compute>(%d), %#x, %#x, %#x, %s, %s}, {%d, %d, %d}, ", static_cast<int>(t.types.compute),
+              static_cast<unsigned>(t.types.factors), static_cast<unsigned>(t.types.results),
+              static_cast<unsigned>(t.types.epilogue), text(t.types.one_type), text(t.types.conjugates), t.modes.m,
+              t.modes.n_and_k, t.modes.l);
+  std::printf("{%d, %d, %s, %s, %s}, ", t.limits.m, t.limits.n, limit(t.limits.extent).c_str(),
+              limit(t.limits.tiles_n).c_str(), limit(t.limits.tiles).c_str());
+  OperandRule const& o = t.operands;
+  std::printf("{OperandRule::Kind::%s, \"%s\", %s, %s, %d, %d, %d, %d, %d}, ", text(o.kind), o.letters, text(o.major_a),
+              text(o.major_b), o.vector_bytes_a, o.vector_bytes_b, o.moved_bytes, o.alignment_bytes,
+              o.element_alignment);
+  std::printf("{%d, %d, %d}, %s, %s},\n", t.tile[0], t.tile[1], t.tile[2], text(t.fuses), text(t.one_order));
+  std::printf("     {%d, %d, %d, %d, %d, %d}, &kernels::%s_rules, nullptr, nullptr, nullptr, nullptr},\n", r.threads,
+              r.ctas_per_multiprocessor, r.stages, r.sum_bytes, r.split_tiles, r.max_cluster, t.kernel);
 }
 
 struct Print {
   template <class Family, class Config, class Layout>
   void entry(char const* name) const {
-    print(kernels::traits_of<Family, Config, Layout>(name, Target::cuda));
+    print(kernels::traits_of<Family, Config, Layout>(name, Target::cuda), kernels::resources_of<Family, Config>());
     std::string config = "null";
     if constexpr (!kernels::kCopies<Config>) config = catalogue::json::value(catalogue::reflect_config<Config>());
     std::fprintf(stderr, "%s %s\n", name, config.c_str());

@@ -44,7 +44,7 @@ inline double accesses(Geometry const& g, Traits const& t) {
   auto const of = [&](Role role, Major major, int rows) {
     return static_cast<double>(rows) * bytes_of(g.type[role]) / access_along({g, role}, major).bytes;
   };
-  return of(Role::a, t.major_a, t.tile[0]) + of(Role::b, t.major_b, t.tile[1]);
+  return of(Role::a, t.operands.major_a, t.tile[0]) + of(Role::b, t.operands.major_b, t.tile[1]);
 }
 
 inline double ceil_div(double a, double b) { return std::ceil(a / b); }
@@ -58,8 +58,8 @@ inline std::int64_t ctas(Extents const& x, Traits const& t) {
 }
 
 // How many CTAs a device runs at a time.
-inline double slots(Traits const& t, DeviceInfo const& device) {
-  return static_cast<double>(device.multiprocessors) * t.ctas_per_multiprocessor;
+inline double slots(Entry const& v, DeviceInfo const& device) {
+  return static_cast<double>(device.multiprocessors) * v.resources.ctas_per_multiprocessor;
 }
 
 // Bytes per microsecond.
@@ -136,8 +136,9 @@ inline Estimate larger(double math, double memory, double latency) {
 inline bool is_plain(Geometry const& g) { return g.is_plain() && (!g.reads_c || g.c_is_d); }
 
 // `reads_any_major`: the kernel's threads go along whichever mode of an operand is contiguous.
-inline Estimate tiled(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo const& device,
-                      Speed const& speed, bool reads_any_major) {
+inline Estimate tiled(Geometry const& g, Extents const& x, Entry const& v, DeviceInfo const& device, Speed const& speed,
+                      bool reads_any_major) {
+  Traits const& t = v.traits;
   double const scale = static_cast<double>(device.clock_mhz) / kClockMhz;
   double const rate = speed.tflops * 1e6 / kMultiprocessors * scale;  // flops of a multiprocessor in a microsecond
   double const k_tiles = static_cast<double>(tiles(std::max<std::int64_t>(x.k, 1), t.tile[2]));
@@ -146,8 +147,8 @@ inline Estimate tiled(Geometry const& g, Extents const& x, Traits const& t, Devi
     math = std::max(math, accesses(g, t) * t.tile[2] * k_tiles / (speed.accesses_per_us * scale));
   }
   auto const count = static_cast<double>(ctas(x, t));
-  double const at_once = slots(t, device);
-  double const resident = t.ctas_per_multiprocessor;
+  double const at_once = slots(v, device);
+  double const resident = v.resources.ctas_per_multiprocessor;
 
   // Whole waves, and then a last one, in which a multiprocessor may have fewer CTAs.
   double const waves = std::floor(count / at_once);
@@ -161,8 +162,8 @@ inline Estimate tiled(Geometry const& g, Extents const& x, Traits const& t, Devi
 
   if (waves >= 1 && (4 * x.m <= t.tile[0] || 4 * x.n <= t.tile[1])) us *= kMostlyEmpty;
 
-  double const wasted_a = waste_of_factor(g, Role::a, t.major_a, reads_any_major);
-  double const wasted_b = waste_of_factor(g, Role::b, t.major_b, reads_any_major);
+  double const wasted_a = waste_of_factor(g, Role::a, t.operands.major_a, reads_any_major);
+  double const wasted_b = waste_of_factor(g, Role::b, t.operands.major_b, reads_any_major);
   if (g.multiplies) us *= 1 + kAgainstTheGrain * ((wasted_a > 1) + (wasted_b > 1));
 
   double memory = memory_bytes(g, t.fuses) / memory_speed(device);
@@ -211,7 +212,7 @@ inline double us_of_elements(Geometry const& g, Extents const& x, Traits const& 
 inline Extents extents_of(Task const& task, Schedule const& s) {
   Extents x = cute_py::extents_of(task.judged);
   if (!s.has_split_k()) return x;
-  x.k = s.k_tiles * task.traits.tile[2];
+  x.k = s.k_tiles * task.entry.traits.tile[2];
   x.l *= s.split_k;
   return x;
 }
@@ -232,11 +233,12 @@ inline double us_to_reduce(std::int64_t count, double bytes) {
 }
 
 // Numbers of CTAs that share K and fill a device which the tiles of C alone do not fill.
-inline std::vector<std::int64_t> splits_of_k(Extents const& x, Traits const& t, DeviceInfo const& device) {
+inline std::vector<std::int64_t> splits_of_k(Extents const& x, Entry const& v, DeviceInfo const& device) {
+  Traits const& t = v.traits;
   constexpr std::int64_t kLeastTiles = 4;  // of K, of a CTA
   constexpr std::int64_t kMost = 64;
   auto const most = std::min(tiles(x.k, t.tile[2]) / kLeastTiles, kMost);
-  auto const room = static_cast<std::int64_t>(slots(t, device)) / std::max<std::int64_t>(ctas(x, t), 1);
+  auto const room = static_cast<std::int64_t>(slots(v, device)) / std::max<std::int64_t>(ctas(x, t), 1);
   std::vector<std::int64_t> found;
   for (std::int64_t const wanted : {room, room / 2, room / 4}) {
     auto const count = std::min(wanted, most);
@@ -248,38 +250,39 @@ inline std::vector<std::int64_t> splits_of_k(Extents const& x, Traits const& t, 
 // Of a kernel that reduces through global memory: K shared by about so many CTAs, each with a multiple of tiles that
 // the kernel asks for.
 inline Schedule split_k(Task const& task, std::int64_t wanted, std::int64_t tiles_of_c) {
-  Traits const& t = task.traits;
+  Traits const& t = task.entry.traits;
+  Resources const& r = task.entry.resources;
   auto const all = tiles(task.geometry.k.size(), t.tile[2]);
   Schedule s;
   s.ctas = tiles_of_c;
   if (wanted == 1) return s;
-  s.k_tiles = up(up(all, wanted), t.part_tiles) * t.part_tiles;
+  s.k_tiles = up(up(all, wanted), r.split_tiles) * r.split_tiles;
   s.split_k = up(all, s.k_tiles);
   s.ctas *= s.split_k;
-  s.reserve(tiles_of_c, t.part_bytes);
+  s.reserve(tiles_of_c, r.sum_bytes);
   return s;
 }
 
 // The rules of a family whose CTAs compute a tile of C each, `ctas` of them without split-K.
-using EstimateOf = Estimate (*)(Geometry const&, Extents const&, Traits const&, DeviceInfo const&);
+using EstimateOf = Estimate (*)(Geometry const&, Extents const&, Entry const&, DeviceInfo const&);
 using CtasOf = std::int64_t (*)(Geometry const&, Traits const&);
 
 inline std::int64_t ctas_of_tiles(Geometry const& g, Traits const& t) { return ctas(cute_py::extents_of(g), t); }
 
 template <EstimateOf estimate>
 Proposal proposal(Task const& task, Schedule const& s) {
-  Estimate found = estimate(task.judged, extents_of(task, s), task.traits, task.device);
-  if (s.has_split_k()) found.us += us_to_reduce(s.split_k, task.traits.part_bytes);
+  Estimate found = estimate(task.judged, extents_of(task, s), task.entry, task.device);
+  if (s.has_split_k()) found.us += us_to_reduce(s.split_k, task.entry.resources.sum_bytes);
   return {s, found};
 }
 
 template <EstimateOf estimate, CtasOf ctas_of>
 void propose(Task const& task, bool may_split_k, std::vector<Proposal>& proposals) {
-  auto const tiles_of_c = ctas_of(task.geometry, task.traits);
+  auto const tiles_of_c = ctas_of(task.geometry, task.entry.traits);
   std::int64_t last = 1;
   proposals.push_back(proposal<estimate>(task, split_k(task, 1, tiles_of_c)));
-  if (!may_split_k || task.traits.part_bytes == 0) return;
-  for (auto const wanted : splits_of_k(cute_py::extents_of(task.judged), task.traits, task.device)) {
+  if (!may_split_k || task.entry.resources.sum_bytes == 0) return;
+  for (auto const wanted : splits_of_k(cute_py::extents_of(task.judged), task.entry, task.device)) {
     Schedule const s = split_k(task, wanted, tiles_of_c);
     if (s.split_k > 1 && s.split_k != last) proposals.push_back(proposal<estimate>(task, s));
     last = s.split_k;
@@ -289,10 +292,10 @@ void propose(Task const& task, bool may_split_k, std::vector<Proposal>& proposal
 template <EstimateOf estimate, CtasOf ctas_of>
 std::optional<Proposal> complete(Task const& task, Schedule const& wanted) {
   if (wanted.cluster() > 1 || wanted.raster > 0) return std::nullopt;
-  bool const may_split_k = task.traits.part_bytes > 0 && task.geometry.k.size() > 0;
+  bool const may_split_k = task.entry.resources.sum_bytes > 0 && task.geometry.k.size() > 0;
   if (wanted.split_k != 1 && !may_split_k) return std::nullopt;
-  if (wanted.split_k > tiles(task.geometry.k.size(), task.traits.tile[2])) return std::nullopt;
-  Schedule const s = split_k(task, wanted.split_k, ctas_of(task.geometry, task.traits));
+  if (wanted.split_k > tiles(task.geometry.k.size(), task.entry.traits.tile[2])) return std::nullopt;
+  Schedule const s = split_k(task, wanted.split_k, ctas_of(task.geometry, task.entry.traits));
   if (s.split_k != wanted.split_k) return std::nullopt;
   return proposal<estimate>(task, s);
 }

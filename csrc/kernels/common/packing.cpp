@@ -110,10 +110,10 @@ void adapt(Geometry&) {}
 
 std::int64_t most_packed_bytes(DeviceInfo const& device) { return device.memory_bytes / kPartOfMemory; }
 
-bool reads_packed(Traits const& t) { return t.vector_bytes_a != 0; }
+bool reads_packed(Traits const& t) { return t.operands.vector_bytes_a != 0; }
 
 // TMA reads no further than a line goes.
-bool reads_gaps(Traits const& t) { return !t.copies_boxes; }
+bool reads_gaps(Traits const& t) { return !t.operands.is_in_boxes(); }
 
 }  // namespace
 

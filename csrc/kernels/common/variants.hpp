@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include <cute/tensor.hpp>
@@ -229,37 +231,31 @@ inline constexpr bool kOrdersTiles = false;
 template <class Params>
 inline constexpr bool kOrdersTiles<Params, std::void_t<decltype(&Params::first_tile)>> = true;
 
+// The most that GPU kernels count in 32 bits; a tile may reach past the last row. A grid has so many CTAs along its
+// second dimension, and a persistent kernel counts its tiles.
+inline constexpr std::int64_t kMostCounted = std::numeric_limits<std::int32_t>::max() - 1024;
+inline constexpr std::int64_t kMostTilesN = 65535;
+inline constexpr std::int64_t kMostTiles = std::numeric_limits<std::int32_t>::max();
+
 template <class Family, class Config>
 constexpr Traits traits_of_copies(char const* name, Target target) {
-  Traits t{};
-  t.name = name;
-  t.kernel = Family::name;
-  t.layout = "any";
-  t.target = target;
-  t.compute = Compute::copy;
-  t.moved_bytes = Config::bytes;
+  DTypeSet moved = 0;
   for (int i = 0; i < kDTypes; ++i) {
     auto const type = static_cast<DType>(i);
-    if (scalar_bytes_of(type) <= Config::bytes) t.factors |= types(type);
+    if (scalar_bytes_of(type) <= Config::bytes) moved |= types(type);
   }
-  t.results = t.factors;
-  t.one_type = true;
-  t.modes = t.modes_m = t.modes_l = kMaxKernelModes;
-  t.fuses = true;
-  t.tile[0] = t.tile[1] = Config::Tile::line;
-  t.tile[2] = 1;
-  t.threads = Config::threads;
-  t.ctas_per_multiprocessor = Config::ctas_per_multiprocessor;
-  t.stages = 1;
-  t.shared_bytes = static_cast<int>(sizeof(typename Config::SharedStorage));
-  t.part_tiles = 1;
-  t.predicated = true;
-  t.major_a = t.major_b = Major::k;
-  t.alignment_bytes = 1;
-  t.element_alignment = 1;
-  t.compute_capability = Config::compute_capability;
-  t.isa = t.widest_isa = Isa::baseline;
-  return t;
+  int const shared = static_cast<int>(sizeof(typename Config::SharedStorage));
+  return {name,
+          Family::name,
+          target,
+          {Config::compute_capability, false, shared, Isa::baseline, Isa::baseline},
+          {Compute::copy, moved, moved, epilogue_types(moved), true, false},
+          {kMaxKernelModes, kMaxKernelModes, kMaxKernelModes},
+          {0, 0, kMostCounted, kMostTilesN},
+          {OperandRule::Kind::moved, "any", Major::k, Major::k, 0, 0, Config::bytes, 1, 1},
+          {Config::Tile::line, Config::Tile::line, 1},
+          true,
+          false};
 }
 
 template <class Family, class Config, class Layout>
@@ -268,51 +264,44 @@ constexpr Traits traits_of_gemm(char const* name, Target target) {
   using Tiler = typename Config::CtaTiler;
   using T = typename Config::TC;
   constexpr Compute compute = compute_of<Config>();
+  constexpr bool in_boxes = kHasTensors<Params>;
   Traits t{};
   t.name = name;
   t.kernel = Family::name;
-  t.layout = Layout::name;
   t.target = target;
-  t.compute = compute;
-  t.factors = Config::converting ? factor_types(compute) & numeric::kReadableAs<T>
-                                 : types(numeric::kDTypeOf<typename Config::TA>);
-  t.results = result_types(compute) & (numeric::kWritableFrom<typename Config::TE> | kOwnResults<Config>);
-  t.one_type = !Config::converting;
-  t.modes = Config::nested ? kMaxKernelModes : 1;
-  t.modes_m = cute::is_same_v<typename Config::StrideA, GettStride> ? 2 : t.modes;
-  t.modes_l = kMaxKernelModes;
-  t.most_m = Config::max_rows;
-  t.most_n = Config::max_columns;
-  t.fuses = Config::fuses;
+  // The instructions of a warpgroup, whose operands TMA loads, are SM90's alone.
+  t.needs = {Config::compute_capability, in_boxes, static_cast<int>(sizeof(typename Config::SharedStorage)),
+             Isa::baseline, Isa::baseline};
+  t.types.compute = compute;
+  t.types.factors = Config::converting ? factor_types(compute) & numeric::kReadableAs<T>
+                                       : types(numeric::kDTypeOf<typename Config::TA>);
+  t.types.results = result_types(compute) & (numeric::kWritableFrom<typename Config::TE> | kOwnResults<Config>);
+  t.types.epilogue = epilogue_types(t.types.results);
+  t.types.one_type = !Config::converting;
+  t.types.conjugates = !numeric::kIsComplex<T> || Config::converting || kConjugates<Config>;
+  int const modes = Config::nested ? kMaxKernelModes : 1;
+  t.modes = {cute::is_same_v<typename Config::StrideA, GettStride> ? 2 : modes, modes, kMaxKernelModes};
+  t.limits = {Config::max_rows, Config::max_columns, kMostCounted, kMostTilesN};
+  t.operands.kind = Config::predicated ? OperandRule::Kind::strided : OperandRule::Kind::whole;
+  t.operands.letters = Layout::name;
+  t.operands.major_a = Layout::a;
+  t.operands.major_b = Layout::b;
+  if constexpr (kReadsVectors<Config>) {
+    t.operands.vector_bytes_a = Config::vector_bytes_a;
+    t.operands.vector_bytes_b = Config::vector_bytes_b;
+  }
+  t.operands.alignment_bytes = Config::alignment_bytes;
+  t.operands.element_alignment = Config::converting ? 1 : static_cast<int>(sizeof(typename Config::TA));
+  if constexpr (in_boxes) {
+    t.operands.kind = OperandRule::Kind::boxes;
+    t.operands.vector_bytes_a = t.operands.vector_bytes_b = kBoxAlignment;
+    t.modes = {Params::modes, Params::modes, Params::modes_l};
+    t.limits.tiles = kMostTiles;
+  }
   t.tile[0] = cute::size<0>(Tiler{});
   t.tile[1] = cute::size<1>(Tiler{});
   t.tile[2] = cute::size<2>(Tiler{});
-  t.threads = Config::threads;
-  t.ctas_per_multiprocessor = Config::ctas_per_multiprocessor;
-  t.stages = Config::stages;
-  t.shared_bytes = static_cast<int>(sizeof(typename Config::SharedStorage));
-  t.part_bytes = Params::part_values * Config::threads * static_cast<int>(sizeof(T));
-  t.part_tiles = Params::part_tiles;
-  if constexpr (kHasTensors<Params>) {
-    t.copies_boxes = true;
-    t.vector_bytes_a = t.vector_bytes_b = kBoxAlignment;
-    t.parts_in_cluster = Config::max_cluster;
-    if constexpr (Config::max_cluster > 0) t.part_bytes = Config::part_bytes;
-    t.modes = t.modes_m = Params::modes;
-    t.modes_l = Params::modes_l;
-  }
-  t.predicated = Config::predicated;
-  t.conjugates = !numeric::kIsComplex<T> || Config::converting || kConjugates<Config>;
-  t.major_a = Layout::a;
-  t.major_b = Layout::b;
-  if constexpr (kReadsVectors<Config>) {
-    t.vector_bytes_a = Config::vector_bytes_a;
-    t.vector_bytes_b = Config::vector_bytes_b;
-  }
-  t.alignment_bytes = Config::alignment_bytes;
-  t.element_alignment = Config::converting ? 1 : static_cast<int>(sizeof(typename Config::TA));
-  t.compute_capability = Config::compute_capability;
-  t.isa = t.widest_isa = Isa::baseline;
+  t.fuses = Config::fuses;
   return t;
 }
 
@@ -322,6 +311,22 @@ constexpr Traits traits_of(char const* name, Target target) {
     return traits_of_copies<Family, Config>(name, target);
   } else {
     return traits_of_gemm<Family, Config, Layout>(name, target);
+  }
+}
+
+template <class Family, class Config>
+constexpr Resources resources_of() {
+  if constexpr (kCopies<Config>) {
+    return {Config::threads, Config::ctas_per_multiprocessor, 1, 0, 1, 0};
+  } else {
+    using Params = typename Family::template Params<Config>;
+    Resources r{Config::threads, Config::ctas_per_multiprocessor, Config::stages, 0, Params::part_tiles, 0};
+    r.sum_bytes = Params::part_values * Config::threads * static_cast<int>(sizeof(typename Config::TC));
+    if constexpr (kHasTensors<Params>) {
+      r.max_cluster = Config::max_cluster;
+      if constexpr (Config::max_cluster > 0) r.sum_bytes = Config::part_bytes;
+    }
+    return r;
   }
 }
 

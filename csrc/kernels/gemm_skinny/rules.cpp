@@ -16,11 +16,11 @@ struct Steps {
 };
 
 Steps steps_of(Traits const& t) {
-  bool const k_major = t.major_a == Major::k;
-  if (contains(t.factors, DType::f16) || contains(t.factors, DType::bf16)) {
+  bool const k_major = t.operands.major_a == Major::k;
+  if (contains(t.types.factors, DType::f16) || contains(t.types.factors, DType::bf16)) {
     return k_major ? Steps{12, 0.1, 58, 0.53} : Steps{5, 0.2, 112, 0.32};
   }
-  if (t.compute == Compute::f32) return k_major ? Steps{2.5, 0.2, 9, 0.34} : Steps{3, 0.35, 62, 0.445};
+  if (t.types.compute == Compute::f32) return k_major ? Steps{2.5, 0.2, 9, 0.34} : Steps{3, 0.35, 62, 0.445};
   return k_major ? Steps{1.6, 0.22, 4.5, 0.25} : Steps{1.5, 0.15, 16, 0.44};
 }
 
@@ -28,9 +28,10 @@ Steps steps_of(Traits const& t) {
 constexpr double kUsOfCta = 2.5;
 constexpr double kOneMore = 0.55;
 
-Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo const& device) {
+Estimate estimate(Geometry const& g, Extents const& x, Entry const& v, DeviceInfo const& device) {
+  Traits const& t = v.traits;
   Steps const steps = steps_of(t);
-  bool const in_vectors = lies_in_vectors({g, Role::a}, t.major_a);
+  bool const in_vectors = lies_in_vectors({g, Role::a}, t.operands.major_a);
   auto const columns = static_cast<double>(std::min<std::int64_t>(x.n, t.tile[1]));
   double const k_tiles = std::max(static_cast<double>(x.k) / t.tile[2], 0.03);
   double const step = in_vectors ? steps.in_vectors + steps.of_column * columns : steps.by_elements;

@@ -9,15 +9,15 @@ namespace {
 // November 2026 (benchmarks/calibrate.py), which they meet within 2 to 19 % on average; those of doubles to 10,000 more
 // of products of at most 3e9 operations, within 4 to 19 %. A complex multiply-add counts as one. int8 is as at 4096.
 model::Speed speed_of(Traits const& t) {
-  bool const in_vectors = t.vector_bytes_a != 0;
+  bool const in_vectors = t.operands.vector_bytes_a != 0;
   bool const small = t.tile[0] == 64;
   bool const large = t.tile[1] == 256;
-  switch (t.compute) {
+  switch (t.types.compute) {
     case Compute::tf32:
       if (!in_vectors) return {120, 0.77, 3.5, 2600};
       return small ? model::Speed{107, 0.82, 3.4} : large ? model::Speed{181, 1, 6.4} : model::Speed{167, 0.83, 4.9};
     case Compute::f64:
-      if (t.compute_capability < 90) {
+      if (t.needs.compute_capability < 90) {
         if (!in_vectors) return {30, 0.9, 4.3, 2200};
         return small ? model::Speed{31.8, 0.99, 2.7} : model::Speed{32.2, 1, 5.7};
       }
@@ -28,7 +28,7 @@ model::Speed speed_of(Traits const& t) {
       if (!in_vectors) return {58, 0.9, 4, 2700};
       return small ? model::Speed{59, 0.86, 3.6} : model::Speed{58, 0.96, 4.9};
     case Compute::c128:
-      if (t.compute_capability < 90) return {7.9, 0.92, 6.4};
+      if (t.needs.compute_capability < 90) return {7.9, 0.92, 6.4};
       return t.tile[0] == 32 ? model::Speed{9.5, 0.81, 3.5} : model::Speed{13.1, 0.81, 6.4};
     case Compute::i32:
       if (!in_vectors) return {120, 0.7, 3.5, 4000};
@@ -39,11 +39,12 @@ model::Speed speed_of(Traits const& t) {
   }
 }
 
-Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo const& device) {
-  Estimate estimate = model::tiled(g, x, t, device, speed_of(t), false);
+Estimate estimate(Geometry const& g, Extents const& x, Entry const& v, DeviceInfo const& device) {
+  Traits const& t = v.traits;
+  Estimate estimate = model::tiled(g, x, v, device, speed_of(t), false);
   // The speeds of the others were fitted with such results among them.
-  bool const is_single = t.compute == Compute::f32 || t.compute == Compute::tf32;
-  if (is_single && t.vector_bytes_a != 0) estimate.us += model::us_of_elements(g, x, t, device);
+  bool const is_single = t.types.compute == Compute::f32 || t.types.compute == Compute::tf32;
+  if (is_single && t.operands.vector_bytes_a != 0) estimate.us += model::us_of_elements(g, x, t, device);
   return estimate;
 }
 

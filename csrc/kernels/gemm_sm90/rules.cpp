@@ -22,20 +22,20 @@ Speed speed_of(Traits const& t) {
   bool const is_small = t.tile[0] == 64;
   bool const is_smallest = is_small && t.tile[1] == 64;
   bool const is_square = t.tile[1] == 128;
-  if (t.compute == Compute::i32) {
+  if (t.types.compute == Compute::i32) {
     if (is_small) return is_smallest ? Speed{640, 0, 0.3} : Speed{1100, 1, 0.6};
     return is_square ? Speed{1450, 2.5, 1.2} : Speed{1500, 2.5, 2.4};
   }
-  if (t.compute == Compute::fast_f32) {
+  if (t.types.compute == Compute::fast_f32) {
     if (is_small) return is_smallest ? Speed{600, 0, 0.3} : Speed{1000, 0, 0.6};
     return is_square ? Speed{1500, 0.3, 0.8} : Speed{1550, 1, 2.4};
   }
-  if ((t.factors & kFloat8) != 0) {
+  if ((t.types.factors & kFloat8) != 0) {
     if (is_small) return is_smallest ? Speed{560, 0, 0.3} : Speed{720, 0, 0.6};
     return is_square ? Speed{1170, 0.5, 1} : Speed{1240, 0.5, 1.2};
   }
-  if (t.compute == Compute::tf32) {
-    bool const by_registers = t.major_a == Major::mn;
+  if (t.types.compute == Compute::tf32) {
+    bool const by_registers = t.operands.major_a == Major::mn;
     if (is_smallest) return {by_registers ? 155.0 : 205.0, 0, 0.3};
     if (is_small) return {by_registers ? 250.0 : 290.0, 0, 0.3};
     if (is_square) return {by_registers ? 355.0 : 405.0, 0.2, 0.8};
@@ -95,7 +95,8 @@ double us_of_lines(Geometry const& g, Traits const& t, Pairs const& pairs, doubl
     return static_cast<double>(in_box) * (lines_of_box(g, role, mn, major) > 1 ? 2 : 1) / shared_by;
   };
   return kUsPerLine / scale *
-         (lines(g.m, Role::a, t.major_a, t.tile[0], pairs.n) + lines(g.n, Role::b, t.major_b, t.tile[1], pairs.m));
+         (lines(g.m, Role::a, t.operands.major_a, t.tile[0], pairs.n) +
+          lines(g.n, Role::b, t.operands.major_b, t.tile[1], pairs.m));
 }
 
 // Of a step of k of the last tile: zeros that the copy engine fills lines with, of an array that is not k-major.
@@ -108,7 +109,7 @@ double us_of_zeros(Geometry const& g, Traits const& t, double scale) {
     auto const missing = (chunk - mn[0].extent % chunk) % chunk;
     return static_cast<double>(missing * bytes_of(g.type[role]) * t.tile[2]);
   };
-  return (bytes(g.m, Role::a, t.major_a) + bytes(g.n, Role::b, t.major_b)) / (kBytesPerUs * scale);
+  return (bytes(g.m, Role::a, t.operands.major_a) + bytes(g.n, Role::b, t.operands.major_b)) / (kBytesPerUs * scale);
 }
 
 Pairs pairs_in(Geometry const& g, Traits const& t, bool has_split_k) {
@@ -119,7 +120,7 @@ Pairs pairs_in(Geometry const& g, Traits const& t, bool has_split_k) {
 // A persistent CTA goes from tile to tile.
 Estimate estimate(Task const& task, Schedule const& s) {
   Geometry const& g = task.judged;
-  Traits const& t = task.traits;
+  Traits const& t = task.entry.traits;
   DeviceInfo const& device = task.device;
   Extents const x = model::extents_of(task, s);
   constexpr double kMemory = 1.1;  // what memory delivers to the copy engine, relative to what it does to threads
@@ -158,9 +159,9 @@ Estimate estimate(Task const& task, Schedule const& s) {
   double cache = 0;
   if (g.multiplies) {
     double const of_a = static_cast<double>(x.m) * static_cast<double>(model::tiles(n, t.tile[1])) *
-                        lines_of_box(g, Role::a, g.m, t.major_a) / pairs.n;
+                        lines_of_box(g, Role::a, g.m, t.operands.major_a) / pairs.n;
     double const of_b = static_cast<double>(x.n) * static_cast<double>(model::tiles(m, t.tile[0])) *
-                        lines_of_box(g, Role::b, g.n, t.major_b) / pairs.m;
+                        lines_of_box(g, Role::b, g.n, t.operands.major_b) / pairs.m;
     double const busy = std::min(1.0, count / (device.multiprocessors * kBusiest));
     cache = (of_a + of_b) * bytes_of(g.type[Role::a]) * static_cast<double>(x.k) * static_cast<double>(x.l) /
             (model::cache_speed(device) * kCache * busy);
@@ -176,7 +177,7 @@ Estimate estimate(Task const& task, Schedule const& s) {
   // Of two k-major factors results leave along n a little sooner; more than what counts as close.
   constexpr double kAlongM = 1.035;
   bool const is_along_m = g.m.rank() > 0 && g.m[0].stride[Role::d] == 1;
-  if (is_along_m && t.major_a == Major::k && t.major_b == Major::k && bytes_of(g.type[Role::a]) == 2)
+  if (is_along_m && t.operands.major_a == Major::k && t.operands.major_b == Major::k && bytes_of(g.type[Role::a]) == 2)
     estimate.us *= kAlongM;
   return estimate;
 }
@@ -197,7 +198,7 @@ constexpr std::int64_t kMostClusters = 8;
 // else as many as can be.
 std::int64_t cluster_of(Task const& task, std::int64_t split_k, std::int64_t tiles) {
   std::int64_t most = 1;
-  for (std::int64_t count = task.traits.parts_in_cluster; count > 1; count /= 2) {
+  for (std::int64_t count = task.entry.resources.max_cluster; count > 1; count /= 2) {
     if (split_k % count != 0 || split_k / count > kMostClusters) continue;
     if (tiles * (split_k / count) <= task.device.clusters_of(count)) return count;
     most = std::max(most, count);
@@ -205,11 +206,11 @@ std::int64_t cluster_of(Task const& task, std::int64_t split_k, std::int64_t til
   return most;
 }
 
-Pairs pairs(Task const& task, bool has_split_k) { return pairs_in(task.geometry, task.traits, has_split_k); }
+Pairs pairs(Task const& task, bool has_split_k) { return pairs_in(task.geometry, task.entry.traits, has_split_k); }
 
 // A band so high that what runs at a time is about as high as it is wide.
 int raster_of(Task const& task, Pairs const& pairs) {
-  Traits const& t = task.traits;
+  Traits const& t = task.entry.traits;
   double const at_once = task.device.multiprocessors;
   auto const wanted = std::lround(std::sqrt(at_once * t.tile[1] / t.tile[0]) / pairs.m);
   auto const rows = in_tiles(task.geometry.m, t.tile[0] * pairs.m) / (t.tile[0] * pairs.m);
@@ -218,14 +219,14 @@ int raster_of(Task const& task, Pairs const& pairs) {
 
 // What follows from a schedule's decisions.
 Proposal proposal(Task const& task, Schedule s, Pairs const& pairs) {
-  Traits const& t = task.traits;
+  Traits const& t = task.entry.traits;
   auto const tiles = tiles_of_c(task.geometry, t);
   s.cluster_m = pairs.m;
   s.cluster_n = pairs.n;
   if (s.raster == 0) s.raster = raster_of(task, pairs);
   if (s.has_split_k()) s.k_tiles = model::up(tiles_of_k(task.geometry, t), s.split_k);
   s.ctas = tiles * s.split_k;
-  s.reserve(tiles, t.part_bytes);
+  s.reserve(tiles, task.entry.resources.sum_bytes);
   Estimate found = estimate(task, s);
   if (s.has_split_k()) {
     constexpr double kClusterUs = 1.3;
@@ -233,7 +234,7 @@ Proposal proposal(Task const& task, Schedule s, Pairs const& pairs) {
     constexpr double kClustersUs = 1.4;  // more than of single CTAs, whose threads have their sums in registers
     auto const clusters = s.split_k / s.cluster_k;
     found.us += kClusterUs + t.tile[0] * t.tile[1] / kElementsPerUs + (clusters > 1 ? kClustersUs : 0) +
-                model::us_to_reduce(clusters, static_cast<double>(t.part_bytes / s.cluster_k));
+                model::us_to_reduce(clusters, static_cast<double>(task.entry.resources.sum_bytes / s.cluster_k));
   }
   return {s, found};
 }
@@ -241,12 +242,13 @@ Proposal proposal(Task const& task, Schedule s, Pairs const& pairs) {
 // May the CTAs of two neighbouring tiles, with all that share their K, be a cluster, and all clusters run at a time?
 bool fit_in_pairs(Task const& task, Schedule const& s, std::int64_t tiles) {
   auto const ctas = 2 * s.cluster_k;
-  return ctas <= task.traits.parts_in_cluster && tiles * (s.split_k / s.cluster_k) <= 2 * task.device.clusters_of(ctas);
+  return ctas <= task.entry.resources.max_cluster &&
+         tiles * (s.split_k / s.cluster_k) <= 2 * task.device.clusters_of(ctas);
 }
 
 // K shared by so many CTAs, the cluster chosen.
 std::optional<Proposal> split(Task const& task, std::int64_t split_k) {
-  auto const tiles = tiles_of_c(task.geometry, task.traits);
+  auto const tiles = tiles_of_c(task.geometry, task.entry.traits);
   Schedule s;
   s.split_k = split_k;
   s.cluster_k = cluster_of(task, split_k, tiles);
@@ -260,7 +262,7 @@ std::optional<Proposal> split(Task const& task, std::int64_t split_k) {
 // CTAs that share a tile's K leave no tile without one at a time, and have two tiles of K or more each. They are a
 // cluster, or several: then as many as there is room for.
 std::vector<std::int64_t> splits_of_k(Task const& task) {
-  Traits const& t = task.traits;
+  Traits const& t = task.entry.traits;
   Extents const x = cute_py::extents_of(task.judged);
   auto const tiles = std::max<std::int64_t>(model::ctas(x, t), 1);
   auto const most = model::tiles(x.k, t.tile[2]) / 2;
@@ -268,7 +270,7 @@ std::vector<std::int64_t> splits_of_k(Task const& task) {
   auto const add = [&](std::int64_t count) {
     if (count <= most && std::find(found.begin(), found.end(), count) == found.end()) found.push_back(count);
   };
-  for (std::int64_t size = 2; size <= t.parts_in_cluster; size *= 2) {
+  for (std::int64_t size = 2; size <= task.entry.resources.max_cluster; size *= 2) {
     if (tiles * size <= task.device.multiprocessors) add(size);
     auto const clusters = std::min(task.device.clusters_of(size) / tiles, kMostClusters);
     if (clusters > 1) add(size * clusters);
@@ -287,7 +289,7 @@ void propose(Task const& task, bool may_split_k, std::vector<Proposal>& proposal
 // Can CTAs be a cluster like this? Two tiles at most share what they load, and are both there where K is split; the
 // CTAs that share K are 1, 2, 4 or 8.
 bool is_possible(Task const& task, Schedule const& s) {
-  auto const most = static_cast<std::int64_t>(task.traits.parts_in_cluster);
+  auto const most = static_cast<std::int64_t>(task.entry.resources.max_cluster);
   bool const is_of_two = s.cluster_m >= 1 && s.cluster_n >= 1 && s.cluster_m * s.cluster_n <= 2;
   if (!is_of_two || s.cluster_k < 1 || s.cluster() > most) return false;
   if (!s.has_split_k()) return s.cluster_k == 1;
@@ -297,13 +299,13 @@ bool is_possible(Task const& task, Schedule const& s) {
     return modes.rank() == 0 ? 1 : model::tiles(modes[0].extent, tile);
   };
   return s.split_k / s.cluster_k <= kMostClusters &&
-         tiles_of_first(task.geometry.m, task.traits.tile[0]) % s.cluster_m == 0 &&
-         tiles_of_first(task.geometry.n, task.traits.tile[1]) % s.cluster_n == 0;
+         tiles_of_first(task.geometry.m, task.entry.traits.tile[0]) % s.cluster_m == 0 &&
+         tiles_of_first(task.geometry.n, task.entry.traits.tile[1]) % s.cluster_n == 0;
 }
 
 std::optional<Proposal> complete(Task const& task, Schedule const& wanted) {
   bool const is_open = wanted.cluster_k == 0;
-  if (wanted.split_k > kMostClusters * std::max(task.traits.parts_in_cluster, 1)) return std::nullopt;
+  if (wanted.split_k > kMostClusters * std::max(task.entry.resources.max_cluster, 1)) return std::nullopt;
   if (wanted.has_split_k() && task.geometry.k.size() == 0) return std::nullopt;
   if (!is_open && !is_possible(task, wanted)) return std::nullopt;
   Schedule s = wanted;
@@ -315,7 +317,7 @@ std::optional<Proposal> complete(Task const& task, Schedule const& wanted) {
   Pairs const together = !is_open || s.has_split_k() ? Pairs{s.cluster_m, s.cluster_n} : pairs(task, false);
   if (is_open && !s.has_split_k()) s = {};
   s.raster = wanted.raster;
-  auto const tile = task.traits.tile[0] * together.m;
+  auto const tile = task.entry.traits.tile[0] * together.m;
   if (wanted.raster < 0 || wanted.raster > std::max<std::int64_t>(in_tiles(task.geometry.m, tile) / tile, 1)) {
     return std::nullopt;
   }

@@ -13,8 +13,8 @@ struct Speed {
 };
 
 Speed speed_of(Traits const& t) {
-  if (contains(t.factors, DType::f16) || contains(t.factors, DType::bf16)) return {49, 2.3};
-  switch (t.compute) {
+  if (contains(t.types.factors, DType::f16) || contains(t.types.factors, DType::bf16)) return {49, 2.3};
+  switch (t.types.compute) {
     case Compute::f64:
       return {15, 4.6};
     case Compute::c64:
@@ -43,7 +43,8 @@ double us_by_elements(Geometry const& g, Role role, double elements) {
   return elements / (along == 1 ? kNeighbours : kScattered);
 }
 
-Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo const& device) {
+Estimate estimate(Geometry const& g, Extents const& x, Entry const& v, DeviceInfo const& device) {
+  Traits const& t = v.traits;
   Speed const speed = speed_of(t);
   auto const l = static_cast<double>(x.l);
   auto const k = static_cast<double>(x.k);

@@ -32,8 +32,9 @@ double speed(PermutePlan::Way const& way, int bytes, DeviceInfo const& device) {
                             : memory;
 }
 
-Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo const& device) {
-  int const moved = t.moved_bytes;
+Estimate estimate(Geometry const& g, Extents const& x, Entry const& v, DeviceInfo const& device) {
+  Traits const& t = v.traits;
+  int const moved = t.operands.moved_bytes;
   PermutePlan const plan(g, moved, limits_of(moved));
   double const bytes = static_cast<double>(x.m) * bytes_of(g.type[Role::d]);
   double const us = bytes / speed(plan.a(), moved, device) + bytes / speed(plan.d(), moved, device);
@@ -44,7 +45,7 @@ Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceIn
 }
 
 std::int64_t ctas(Geometry const& g, Traits const& t) {
-  return PermutePlan(g, t.moved_bytes, limits_of(t.moved_bytes)).tiles();
+  return PermutePlan(g, t.operands.moved_bytes, limits_of(t.operands.moved_bytes)).tiles();
 }
 
 }  // namespace

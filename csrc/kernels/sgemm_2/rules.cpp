@@ -9,16 +9,17 @@ namespace {
 // numbers beside those of any modes are in builds that nobody has timed: half, a quarter and an eighth.
 model::Speed speed_of(Traits const& t) {
   model::Speed speed{41.8, 1, 1.4};
-  if (t.predicated) speed = {34.3, 0.9, 2.2};
-  if (t.modes > 1) speed = {17.0, 0.78, 22};
-  if (t.compute == Compute::f64) speed.tflops /= 2;
-  if (t.compute == Compute::c64) speed.tflops /= 4;
-  if (t.compute == Compute::c128) speed.tflops /= 8;
+  if (!t.operands.is_whole()) speed = {34.3, 0.9, 2.2};
+  if (t.modes.n_and_k > 1) speed = {17.0, 0.78, 22};
+  if (t.types.compute == Compute::f64) speed.tflops /= 2;
+  if (t.types.compute == Compute::c64) speed.tflops /= 4;
+  if (t.types.compute == Compute::c128) speed.tflops /= 8;
   return speed;
 }
 
-Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo const& device) {
-  return model::tiled(g, x, t, device, speed_of(t), t.modes_m > 1);
+Estimate estimate(Geometry const& g, Extents const& x, Entry const& v, DeviceInfo const& device) {
+  Traits const& t = v.traits;
+  return model::tiled(g, x, v, device, speed_of(t), t.modes.m > 1);
 }
 
 }  // namespace

@@ -12,30 +12,32 @@ namespace {
 model::Speed speed_of(Traits const& t) {
   bool const small = t.tile[0] == 64;
   bool const tiny = t.tile[0] == 32;
-  if (t.predicated) {
-    bool const any = t.vector_bytes_a == 0 && t.vector_bytes_b == 0 && t.major_a == Major::mn;
-    if (t.compute == Compute::c64) {
+  if (!t.operands.is_whole()) {
+    bool const any =
+        t.operands.vector_bytes_a == 0 && t.operands.vector_bytes_b == 0 && t.operands.major_a == Major::mn;
+    if (t.types.compute == Compute::c64) {
       if (any) return {11.1, 0.78, 2.3};
       return small ? model::Speed{11.4, 0.91, 2.7} : model::Speed{12.1, 0.64, 7.9};
     }
-    if (t.compute == Compute::c128) return {3.2, 0.98, 6.8};
+    if (t.types.compute == Compute::c128) return {3.2, 0.98, 6.8};
     model::Speed speed = small ? model::Speed{40.2, 0.83, 1.7} : model::Speed{44.2, 0.93, 7};
     if (t.tile[1] == 32) speed = tiny ? model::Speed{30.9, 0.64, 1.4} : model::Speed{31.9, 0.97, 1.6};
     // An m-major, or n-major, tile goes to shared memory as it is read from there.
-    speed.tflops *= 1 + 0.05 * ((t.major_a == Major::mn) + (t.major_b == Major::mn));
+    speed.tflops *= 1 + 0.05 * ((t.operands.major_a == Major::mn) + (t.operands.major_b == Major::mn));
     if (any) speed = tiny ? model::Speed{23, 0.87, 1.6} : model::Speed{37, 0.76, 1.9};
-    if (t.compute == Compute::f64) speed.tflops /= 2;
+    if (t.types.compute == Compute::f64) speed.tflops /= 2;
     return speed;
   }
   model::Speed speed{50.8, 1, 2.5};
-  if (t.compute == Compute::f64) speed.tflops /= 2;
-  if (t.compute == Compute::c64) speed.tflops /= 4;
-  if (t.compute == Compute::c128) speed.tflops /= 8;
+  if (t.types.compute == Compute::f64) speed.tflops /= 2;
+  if (t.types.compute == Compute::c64) speed.tflops /= 4;
+  if (t.types.compute == Compute::c128) speed.tflops /= 8;
   return speed;
 }
 
-Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo const& device) {
-  return model::tiled(g, x, t, device, speed_of(t), false);
+Estimate estimate(Geometry const& g, Extents const& x, Entry const& v, DeviceInfo const& device) {
+  Traits const& t = v.traits;
+  return model::tiled(g, x, v, device, speed_of(t), false);
 }
 
 }  // namespace

@@ -7,8 +7,9 @@ namespace {
 // As at 4096 on an H200, November 2026.
 constexpr model::Speed kSpeed{720, 0.75, 4};
 
-Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo const& device) {
-  Estimate estimate = model::tiled(g, x, t, device, kSpeed, false);
+Estimate estimate(Geometry const& g, Extents const& x, Entry const& v, DeviceInfo const& device) {
+  Traits const& t = v.traits;
+  Estimate estimate = model::tiled(g, x, v, device, kSpeed, false);
   estimate.us += model::us_of_elements(g, x, t, device);
   return estimate;
 }

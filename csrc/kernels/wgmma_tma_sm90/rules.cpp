@@ -11,8 +11,9 @@ constexpr model::Speed kSpeed{720, 0.75, 4};
 // times 1 to 16 columns.
 constexpr double kWaits = 1.5;
 
-Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo const& device) {
-  Estimate estimate = model::tiled(g, x, t, device, kSpeed, false);
+Estimate estimate(Geometry const& g, Extents const& x, Entry const& v, DeviceInfo const& device) {
+  Traits const& t = v.traits;
+  Estimate estimate = model::tiled(g, x, v, device, kSpeed, false);
   double const memory = model::kLaunchUs + kWaits * model::memory_bytes(g, t.fuses) / model::memory_speed(device);
   if (memory > estimate.us) estimate = {memory, Bound::memory};
   estimate.us += model::us_of_elements(g, x, t, device);
