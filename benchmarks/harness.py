@@ -1,4 +1,4 @@
-"""What the benchmarks have in common: a clean environment, matrices, the peers' products, a check, calls that take turns.
+"""What the benchmarks have in common: a clean environment, matrices, peers, a check, calls that take turns.
 
 `cute-py bench` has the same for squares and single products. On a GPU the peer is cuBLAS, which PyTorch calls.
 """
@@ -16,12 +16,8 @@ from functools import partial
 from typing import Any
 
 CHILD = "CUTE_PY_BENCHMARK_CHILD"
-LAYOUTS = {
-    "nt": (True, True),
-    "tn": (False, False),
-    "nn": (True, False),
-    "tt": (False, True),
-}  # is mode 0 the unit mode?
+# Of A and of B: does mode 0 have the unit stride?
+LAYOUTS = {"nt": (True, True), "tn": (False, False), "nn": (True, False), "tt": (False, True)}
 
 
 def restart_once(threads: int) -> None:

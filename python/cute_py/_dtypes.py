@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -42,8 +41,7 @@ DTypeName: TypeAlias = Literal[
 Compute: TypeAlias = Literal["float32", "tfloat32", "float64", "complex64", "complex128", "int32", "fast_float32"]
 
 
-@dataclass(frozen=True)
-class ElementType:
+class ElementType(NamedTuple):
     """What is known of an element type."""
 
     name: DTypeName
