@@ -128,32 +128,30 @@ class HeldPlan {
   py::dict facts_;
 };
 
-using PlanObject = Callable<HeldPlan>;
-
-HeldPlan const& held_by(PyObject* object) { return *reinterpret_cast<PlanObject*>(object)->held; }
+HeldPlan const& plan_of(PyObject* object) { return held_by<HeldPlan>(object); }
 
 PyObject* vectorcall(PyObject* self, PyObject* const* arguments, std::size_t flags, PyObject* names) {
   return guarded(
-      [&] { return held_by(self).run(arguments, static_cast<std::size_t>(PyVectorcall_NARGS(flags)), names); });
+      [&] { return plan_of(self).run(arguments, static_cast<std::size_t>(PyVectorcall_NARGS(flags)), names); });
 }
 
-PyObject* workspace_bytes(PyObject* self, void*) { return PyLong_FromLongLong(held_by(self).workspace_bytes()); }
+PyObject* workspace_bytes(PyObject* self, void*) { return PyLong_FromLongLong(plan_of(self).workspace_bytes()); }
 
-PyObject* scratch_bytes(PyObject* self, void*) { return PyLong_FromLongLong(held_by(self).scratch_bytes()); }
+PyObject* scratch_bytes(PyObject* self, void*) { return PyLong_FromLongLong(plan_of(self).scratch_bytes()); }
 
 PyObject* fact(PyObject* self, void* name) {
-  return guarded([&]() -> py::object { return held_by(self).facts()[static_cast<char const*>(name)]; });
+  return guarded([&]() -> py::object { return plan_of(self).facts()[static_cast<char const*>(name)]; });
 }
 
 PyObject* explain_method(PyObject* self, PyObject*) {
-  return guarded([&]() -> py::object { return hooks().explanation(held_by(self).name(), held_by(self).facts()); });
+  return guarded([&]() -> py::object { return hooks().explanation(plan_of(self).name(), plan_of(self).facts()); });
 }
 
 PyObject* repr(PyObject* self) {
   return guarded([&]() -> py::object {
-    std::string text = "<Plan of " + held_by(self).name() + ":";
+    std::string text = "<Plan of " + plan_of(self).name() + ":";
     char const* separator = " ";
-    for (py::handle const step : held_by(self).facts()["steps"]) {
+    for (py::handle const step : plan_of(self).facts()["steps"]) {
       text += separator + py::str(step["kernel"]).cast<std::string>();
       separator = " -> ";
     }
@@ -215,11 +213,7 @@ array([[6., 6., 6., 6.],
 }  // namespace
 
 py::object make_plan(py::handle product, Definition const& definition, Asked const& asked) {
-  auto held = std::make_unique<HeldPlan>(product, definition, asked);
-  auto const plan = py::reinterpret_steal<py::object>(allocate_callable<HeldPlan>(plan_type(), &vectorcall));
-  if (!plan) throw py::error_already_set();
-  reinterpret_cast<PlanObject*>(plan.ptr())->held = held.release();
-  return plan;
+  return make_callable(plan_type(), &vectorcall, std::make_unique<HeldPlan>(product, definition, asked));
 }
 
 void register_plan(py::module_& module) {

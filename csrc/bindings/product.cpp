@@ -32,9 +32,7 @@ struct HeldDefinition {
   void clear() { definition.labels_of = py::object(); }
 };
 
-using ProductObject = Callable<HeldDefinition>;
-
-Definition const& held_by(PyObject* object) { return reinterpret_cast<ProductObject*>(object)->held->definition; }
+Definition const& definition_of(PyObject* product) { return held_by<HeldDefinition>(product).definition; }
 
 // A call is parsed, imported, found or prepared, and run.
 py::object call(Definition const& definition, PyObject* const* arguments, std::size_t count, PyObject* names) {
@@ -48,12 +46,12 @@ py::object call(Definition const& definition, PyObject* const* arguments, std::s
 
 PyObject* vectorcall(PyObject* self, PyObject* const* arguments, std::size_t flags, PyObject* names) {
   return guarded(
-      [&] { return call(held_by(self), arguments, static_cast<std::size_t>(PyVectorcall_NARGS(flags)), names); });
+      [&] { return call(definition_of(self), arguments, static_cast<std::size_t>(PyVectorcall_NARGS(flags)), names); });
 }
 
 PyObject* explain_method(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&]() -> py::object {
-    Definition const& definition = held_by(self);
+    Definition const& definition = definition_of(self);
     Asked const asked = read_arguments(definition.signature, arguments, static_cast<std::size_t>(count), names);
     Options const options(definition, asked);
     Call call(definition, asked, options);
@@ -64,7 +62,7 @@ PyObject* explain_method(PyObject* self, PyObject* const* arguments, Py_ssize_t 
 
 PyObject* plan_method(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&]() -> py::object {
-    Definition const& definition = held_by(self);
+    Definition const& definition = definition_of(self);
     Asked const asked = read_arguments(definition.signature, arguments, static_cast<std::size_t>(count), names);
     return make_plan(py::handle(self), definition, asked);
   });
@@ -74,7 +72,7 @@ PyObject* plan_method(PyObject* self, PyObject* const* arguments, Py_ssize_t cou
 PyObject* reduce_method(PyObject* self, PyObject*) { return PyObject_GetAttrString(self, "__qualname__"); }
 
 PyObject* repr(PyObject* self) {
-  return guarded([&]() -> py::object { return py::str("<product " + held_by(self).function.name + ">"); });
+  return guarded([&]() -> py::object { return py::str("<product " + definition_of(self).function.name + ">"); });
 }
 
 // Documentation takes what has __get__ for a function; bound, it is itself: it belongs to no object.
@@ -199,11 +197,7 @@ py::object make_product(std::string const& name, py::kwargs const& given) {
   d.copies = rules.copies;
   d.signature = signature_of(name, rules);
 
-  auto const product =
-      py::reinterpret_steal<py::object>(allocate_callable<HeldDefinition>(product_type(), &vectorcall));
-  if (!product) throw py::error_already_set();
-  reinterpret_cast<ProductObject*>(product.ptr())->held = held.release();
-  return product;
+  return make_callable(product_type(), &vectorcall, std::move(held));
 }
 
 void set_hooks(py::object const& empty_result, py::object const& as_result, py::object const& as_number,

@@ -5,6 +5,7 @@
 #include <structmember.h>
 
 #include <cstddef>
+#include <memory>
 #include <vector>
 
 #include "bindings/errors.hpp"
@@ -15,7 +16,7 @@ namespace cute_py::bindings {
 
 namespace py = pybind11;
 
-// An instance of such a type. What it holds is made after the object, and may be missing.
+// An instance of such a type. While it is made, it holds nothing.
 template <class Held>
 struct Callable {
   PyObject_HEAD vectorcallfunc call;
@@ -39,13 +40,19 @@ PyObject* guarded(Work const& work) noexcept {
 }
 
 template <class Held>
-PyObject* allocate_callable(PyTypeObject* type, vectorcallfunc call) {
-  PyObject* const object = type->tp_alloc(type, 0);
-  if (object == nullptr) return nullptr;
-  auto* const self = reinterpret_cast<Callable<Held>*>(object);
+Held& held_by(PyObject* object) {
+  return *reinterpret_cast<Callable<Held>*>(object)->held;
+}
+
+// A new instance, called by `call`, that holds `held`.
+template <class Held>
+py::object make_callable(PyTypeObject* type, vectorcallfunc call, std::unique_ptr<Held> held) {
+  auto made = py::reinterpret_steal<py::object>(type->tp_alloc(type, 0));
+  if (!made) throw py::error_already_set();
+  auto* const self = reinterpret_cast<Callable<Held>*>(made.ptr());
   self->call = call;
-  self->held = nullptr;
-  return object;
+  self->held = held.release();
+  return made;
 }
 
 template <class Held>
