@@ -59,8 +59,8 @@ def test_a_gpu_kernel_on_host_arrays_runs_in_the_emulator_where_there_is_no_gpu(
 # ---- Kernels with a line taken out
 
 SYNCHRONISATION = re.compile(
-    r"^(\s*)((?:__syncthreads\(\)|__threadfence\(\)|cp_async_(?:fence|wait<.*?>)\(\)|\*?is_last = .*"
-    r"|make_ready\(.*\)|(?:cute::)?cluster_(?:sync|meet)\(\)|release\(.*\)|(?:Full|Empty)::(?:wait|arrive)\w*\(.*\)"
+    r"^(\s*)((?:__syncthreads\(\)|__threadfence\(\)|cp_async_(?:fence|wait<.*?>)\(\)|is_last = .*"
+    r"|prepare_counter\(.*\)|barrier\.sync\(\)|(?:cute::)?cluster_(?:sync|meet)\(\)|release\(.*\)|(?:Full|Empty)::(?:wait|arrive)\w*\(.*\)"
     r"|NamedBarrier::\w+\(.*\)|cutlass::arch::fence_(?:barrier_init|view_async_shared)\(\)"
     r"|warpgroup_(?:arrive|commit_batch|wait<.*?>)\(\)|tma_store_(?:arrive|fence|wait<.*?>)\(\));)",
     re.MULTILINE,
@@ -68,8 +68,8 @@ SYNCHRONISATION = re.compile(
 # Whatever orders threads or memory, and what of it may go unseen: a compiler's barrier, a warp that comes together
 # again, the kernel before, what a release or a meeting is made of, and a look that saves a wait.
 ORDER = re.compile(
-    r"\b(?:__sync\w+|__threadfence|cp_async_\w+|cluster_\w+|warpgroup_\w+|tma_store_\w+|fence_\w+|\w*[bB]arrier::\w+"
-    r"|(?:Full|Empty)::\w+|make_ready|counts_last|griddepcontrol|cudaGrid\w+)(?:<.*?>)?\("
+    r"\b(?:__sync\w+|__threadfence|cp_async_\w+|cluster_\w+|warpgroup_\w+|tma_store_\w+|fence_\w+|\w*[bB]arrier(?:::|\.)\w+"
+    r"|(?:Full|Empty)::\w+|prepare_counter|counts_last|griddepcontrol|cudaGrid\w+)(?:<.*?>)?\("
 )
 UNSEEN = (
     "warpgroup_fence_operand(",
@@ -84,9 +84,17 @@ UNSEEN = (
     "cute::cluster_wait();",
     "CUTE_DEVICE",
 )
+# What kernels share. Lines of a file count from a number of its own, those of split-K through global memory from the highest.
 COMMON = ROOT / "csrc" / "kernels" / "common"
-PARTS = COMMON / "parts.cuh"
-SHARED = [COMMON / "slices.cuh", COMMON / "epilogue.cuh"]
+SPLIT_K = [COMMON / "arrival_counter.cuh", COMMON / "reduce_global.cuh"]
+SHARED = sorted({*COMMON.glob("*.cuh")} - {*SPLIT_K})
+FIRST = {path: 1000 * number for number, path in enumerate(SHARED, 1)}
+FIRST |= {path: 30000 + 1000 * number for number, path in enumerate(SPLIT_K)}
+# The kernel that comes by all of a shared file's barriers and waits.
+REACHES = {
+    "sgemm_sm80": {"reduce_sliced_k.cuh", "write_staged.cuh", "write_vectors.cuh"},
+    "gemm_sm90": {"epilogue_registers.cuh", "write_staged_sm90.cuh", "write_tma.cuh", "arrival_counter.cuh"},
+}
 # Kernels whose last barrier comes after all reads of shared memory, so that a shared file's first one is not needed there.
 END_WITH_A_BARRIER = ("sgemm_1", "sgemm_sm70", "wgmma_sm90")
 SOURCES = [ROOT / "csrc" / "emulator" / f"{name}.cpp" for name in ("cta", "memory", "sm90", "trace", "warp")]
@@ -107,6 +115,11 @@ def with_mutants(source: Path, first: int = 0) -> tuple[str, set[int]]:
     for number in found:
         lines[number - 1] = SYNCHRONISATION.sub(rf"\1if (::mutant::keeps({first + number})) \2", lines[number - 1])
     return "".join(lines), {first + number for number in found}
+
+
+def test_every_barrier_of_a_shared_file_has_a_kernel_that_comes_by_it() -> None:
+    with_some = {path.name for path, first in FIRST.items() if with_mutants(path, first)[1]}
+    assert with_some == set().union(*REACHES.values()) | {path.name for path in SPLIT_K}
 
 
 @pytest.fixture(scope="module")
@@ -138,15 +151,7 @@ def test_every_barrier_and_every_wait_is_needed(kernel: str, tmp_path: Path, emu
     """
     family = ROOT / "csrc" / "kernels" / kernel
     synchronisations = {}
-    sources = [
-        (family / "kernel.cuh", 0),
-        (COMMON / "slices.cuh", 2000),
-        (COMMON / "epilogue.cuh", 3000),
-        (PARTS, 4000),
-    ]
-    if (family / "store.cuh").exists():
-        sources.append((family / "store.cuh", 1000))
-    for source, first in sources:
+    for source, first in {family / "kernel.cuh": 0, **FIRST}.items():
         copy = tmp_path / source.relative_to(ROOT / "csrc")
         copy.parent.mkdir(parents=True, exist_ok=True)
         text, synchronisations[source] = with_mutants(source, first)
@@ -177,14 +182,14 @@ def test_every_barrier_and_every_wait_is_needed(kernel: str, tmp_path: Path, emu
     }
     for run in runs:
         assert all(right.pop((*run, 0)))
-    expected = set().union(*(lines for source, lines in synchronisations.items() if source.parent == family))
-    assert expected, "no barrier at all"
+    assert synchronisations[family / "kernel.cuh"], "no barrier at all"
+    expected = {family / "kernel.cuh", *(COMMON / name for name in REACHES.get(kernel, ()))}
     if any(in_parts for *_, in_parts in runs):
-        expected = expected | synchronisations[PARTS]
-    shared = set().union(*(synchronisations[source] for source in SHARED))
+        expected |= {*SPLIT_K}
     reached = {line for *_, line in right}
-    assert reached - shared == expected
-    assert kernel != "sgemm_sm80" or shared <= reached  # not every kernel comes by each line of a shared file
+    for source in expected:
+        assert synchronisations[source] <= reached, source
+    shared = set().union(*(synchronisations[source] for source in SHARED))
     spare = shared if kernel in END_WITH_A_BARRIER else set()
     assert not [where for where, outcomes in right.items() if all(outcomes) and where[-1] not in spare]
 

@@ -167,7 +167,7 @@ struct HasBoxes<Config, std::void_t<decltype(Config::copy_rows_a)>> : std::true_
 template <class Config, class = void>
 struct HasRoles : std::false_type {};
 template <class Config>
-struct HasRoles<Config, std::void_t<decltype(Config::computing_threads)>> : std::true_type {};
+struct HasRoles<Config, std::void_t<decltype(Config::consumer_threads)>> : std::true_type {};
 
 template <class Config>
 ConfigRecord reflect_config() {
@@ -211,7 +211,7 @@ ConfigRecord reflect_config() {
     r.box_b = {{Config::copy_rows_b, steps}};
   }
   if constexpr (HasRoles<Config>::value) {
-    r.roles = {Config::computing_threads, Config::threads - Config::computing_threads, Config::threads_of_tile};
+    r.roles = {Config::consumer_threads, Config::threads - Config::consumer_threads, Config::threads_of_tile};
   }
   if constexpr (HasOwners<Config>::value) r.owners_c = lift(typename Config::OwnersC{});
   return r;

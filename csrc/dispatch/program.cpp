@@ -282,8 +282,8 @@ double Program::us() const {
 
 namespace {
 
-// Do two decisions add in the same order, whatever numbers they are for? All kernels of one platform do that of real numbers,
-// if the roles of the factors, and with them the order of K, are the same.
+// Do two decisions add in the same order, whatever numbers they are for? All kernels of one platform do that of real
+// numbers, if the roles of the factors, and with them the order of K, are the same.
 bool add_alike(Decision const& x, Decision const& y, Compute compute) {
   return x.exchanged == y.exchanged && x.packs == y.packs && (!is_complex(compute) || x.entry == y.entry);
 }

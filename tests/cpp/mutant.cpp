@@ -13,10 +13,10 @@
 namespace mutant {
 
 int removed = 0;  // the line that is taken out
-constexpr int kLines = 5000;
+constexpr int kLines = 32000;
 bool reached[kLines];  // lines that a thread has come by
 
-constexpr int kFirstOfParts = 4000;  // lines of kernels/common/parts.cuh count from here
+constexpr int kFirstOfSplitK = 30000;  // lines of split-K through global memory count from here
 
 // Does the line stay?
 bool keeps(int line) {
@@ -27,7 +27,7 @@ bool keeps(int line) {
 }  // namespace mutant
 
 #include "instances/launch_emulator.hpp"
-#include "kernels/gemm_sm90/pairs.hpp"
+#include "kernels/gemm_sm90/multicast.hpp"
 #include "lists.hpp"
 
 using namespace cute_py;
@@ -380,7 +380,7 @@ bool multiplies_boxes(EmulatorOptions const& options, int tiles_m, int tiles_n, 
     constexpr int tile_m = cute::size<0>(typename Config::CtaTiler{});
     constexpr int tile_n = cute::size<1>(typename Config::CtaTiler{});
     auto const pairs =
-        kernels::pairs_of(geometry.m[0].extent, geometry.n[0].extent, tile_m, tile_n, schedule.split_k > 1);
+        kernels::multicast_of(geometry.m[0].extent, geometry.n[0].extent, tile_m, tile_n, schedule.split_k > 1);
     schedule.cluster_m = pairs.m;
     schedule.cluster_n = pairs.n;
     schedule.raster = 2;
@@ -476,7 +476,7 @@ void take_out_each(bool in_parts) {
   for (bool& line : mutant::reached) line = false;
   run_all_orders<V>(in_parts);
   // The main loop of a part of one tile would not need all of its own.
-  for (int line = in_parts ? mutant::kFirstOfParts : 1; line < mutant::kLines; ++line) {
+  for (int line = in_parts ? mutant::kFirstOfSplitK : 1; line < mutant::kLines; ++line) {
     if (!mutant::reached[line]) continue;
     mutant::removed = line;
     run_all_orders<V>(in_parts);

@@ -12,8 +12,8 @@ namespace cute_py::kernels {
 // The tiles (MN,K) of an operand of any modes that a CTA reads, one after the other, as a thread sees them: `mn` and
 // `k` are its first coordinate in a tile.
 //
-// Rows that do not exist are read as others, and their results are written nowhere. As others, not as one: CTAs would
-// stand in line for it at the cache. What does not exist along k is 0.
+// Rows that do not exist are read as others, and their results are written nowhere. As others, not as one, which
+// would be a hot spot of L2. What does not exist along k is 0.
 template <class T, class Table, class Stride>
 struct GatheredTiles {
   using Tables = Table;
@@ -93,7 +93,7 @@ struct VectorCopies : GatheredTiles<T, Table, Stride> {
       row[i] = this->table.rows[Table::place(this->mn) + Table::place(cute::get<0>(coords(0, i, 0)))];
   }
 
-  // Tile k_tile, or, if none is asked for, zeros.
+  // Tile k_tile, or, if it does not exist, zeros.
   template <class Coords, class Dst>
   CUTE_DEVICE void copy(int k_tile, bool exists, Coords const& coords, Dst&& dst) const {
     using Vector = cute::uint_bit_t<8 * sizeof(T) * decltype(cute::size<0>(dst))::value>;

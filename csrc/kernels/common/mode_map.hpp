@@ -142,7 +142,7 @@ struct OffsetTable {
 
 struct NoOffsetTable {};
 
-// Where there are such tables, the parts of K are multiples of so many tiles, but for the last.
+// Where there are such tables, splits of K are multiples of so many tiles, but for the last.
 inline constexpr int kTilesOfPart = 4;
 
 }  // namespace cute_py::kernels

@@ -10,23 +10,23 @@
 #include "kernels/common/operand_modes.hpp"
 #include "problem/decision.hpp"
 
-// How long a kernel takes that gives each tile of C to a CTA: waves of CTAs, each as long as its K, against the bytes
+// Cost model of a kernel that gives each tile of C to a CTA: waves of CTAs, each as long as its K, against the bytes
 // that have to move.
 namespace cute_py::kernels::model {
 
-// Of an H200, November 2026: what a launch takes that does nothing, and what memory and second-level cache deliver of
-// what is written on the box. docs/perf-notes.md has the measurements.
+// Of an H200, November 2026: what a launch takes that does nothing, and what memory and L2 deliver of what is
+// written on the box. docs/perf-notes.md has the measurements.
 inline constexpr double kLaunchUs = 2.4;
 inline constexpr double kMemoryEfficiency = 0.85;
-inline constexpr double kCacheBytesPerCycle = 31.2;  // of a multiprocessor, out of the second-level cache
+inline constexpr double kCacheBytesPerCycle = 31.2;  // of a multiprocessor, out of L2
 inline constexpr double kClockMhz = 1980;            // that the speeds of kernels were measured at
 inline constexpr double kMultiprocessors = 132;
 inline constexpr double kSectorBytes = 32;   // the least that memory moves
-inline constexpr double kCacheBytes = 50e6;  // of the second-level cache
+inline constexpr double kCacheBytes = 50e6;  // of L2
 inline constexpr double kScattered = 4;      // of results far from one another: a sector is read, and written in part
-inline constexpr double kSectorsFarApart = 2.5;  // what memory takes more for sectors that are not neighbours
-inline constexpr double kMostlyEmpty = 1.3;      // waves of tiles take more whose rows, or columns, mostly do not exist
-inline constexpr double kAgainstTheGrain = 0.05;  // what threads take more, that read an operand across its unit stride
+inline constexpr double kSectorsFarApart = 2.5;   // what memory takes more for sectors that are not neighbours
+inline constexpr double kTileQuantisation = 1.3;  // waves take more of tiles that mostly do not exist
+inline constexpr double kUncoalesced = 0.05;      // what threads take more, that read an operand across its unit stride
 
 // Results of a multiprocessor in a microsecond that get the whole epilogue element by element.
 inline constexpr double kFinishedPerUs = 700;
@@ -160,11 +160,11 @@ inline Estimate tiled(Geometry const& g, Extents const& x, Entry const& v, Devic
     us += share * math / efficiency + speed.us_per_wave;
   }
 
-  if (waves >= 1 && (4 * x.m <= t.tile[0] || 4 * x.n <= t.tile[1])) us *= kMostlyEmpty;
+  if (waves >= 1 && (4 * x.m <= t.tile[0] || 4 * x.n <= t.tile[1])) us *= kTileQuantisation;
 
   double const wasted_a = waste_of_factor(g, Role::a, t.operands.major_a, reads_any_major);
   double const wasted_b = waste_of_factor(g, Role::b, t.operands.major_b, reads_any_major);
-  if (g.multiplies) us *= 1 + kAgainstTheGrain * ((wasted_a > 1) + (wasted_b > 1));
+  if (g.multiplies) us *= 1 + kUncoalesced * ((wasted_a > 1) + (wasted_b > 1));
 
   double memory = memory_bytes(g, t.fuses) / memory_speed(device);
   double cache = 0;

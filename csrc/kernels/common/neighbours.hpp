@@ -1,10 +1,12 @@
 #pragma once
 
+#include <cute/numeric/math.hpp>
+
 namespace cute_py::kernels {
 
-// Elements that are read or written together.
+// Elements that are read or written together, in vectors of up to 16 bytes.
 template <class T, int count>
-struct alignas(count * sizeof(T)) Neighbours {
+struct alignas(cute::min(16, count* static_cast<int>(sizeof(T)))) Neighbours {
   T x[count];
 };
 

@@ -113,7 +113,7 @@ struct SimtMma {
       cute::Tile<Rows<8 * warps_m>, Rows<4 * warps_n>, cute::Int<slices>>{}));
 };
 
-// In how many slices the threads of a TiledMMA sum the steps of K: see add_slices.
+// In how many slices the threads of a TiledMMA sum the steps of K: see reduce_sliced_k.
 template <class TiledMma>
 inline constexpr int kSlices = decltype(cute::size<3>(typename TiledMma::ThrLayoutVMNK{}))::value;
 

@@ -8,7 +8,7 @@
 
 #include "kernels/common/epilogue.cuh"
 #include "kernels/common/operand.hpp"
-#include "kernels/common/parts.cuh"
+#include "kernels/common/reduce_global.cuh"
 #include "problem/entry.hpp"
 
 // From the plain values of a Geometry to the typed arguments of the kernels with one CTA per tile of C.
@@ -207,7 +207,7 @@ struct PartedParams : GemmParams<Config> {
   static constexpr int part_values = sums;
   static constexpr int part_tiles = kPartTiles<Config>;
 
-  Parts parts;
+  SplitK parts;
   std::int64_t counter_bytes = 0;
 
   PartedParams(Geometry const& g, Schedule const& schedule) : GemmParams<Config>(g, schedule) {
@@ -221,8 +221,8 @@ struct PartedParams : GemmParams<Config> {
 
   void bind(Arguments const& x) {
     GemmParams<Config>::bind(x);
-    parts.arrived = {static_cast<Arrivals::Number*>(x.parts), x.launch};
-    parts.sums = static_cast<char*>(x.parts) + counter_bytes;
+    parts.counters = {static_cast<ArrivalCounters::Word*>(x.parts), x.launch};
+    parts.partials = static_cast<char*>(x.parts) + counter_bytes;
   }
 
   template <class Launch>

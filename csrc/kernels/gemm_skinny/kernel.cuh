@@ -1,7 +1,9 @@
 // C(m,n,l) = alpha * sum_k A(m,k,l) * B(n,k,l) + beta * C(m,n,l), or any other epilogue, for at most 16 columns
 //
 // After:     what limits such a product: A is read once, from global memory straight to the registers that the math reads,
-//            one step ahead. Threads share K as well as M; their sums meet in shared memory at the end
+//            one step ahead. Threads share K as well as M (sliced-K): their partial sums are reduced in shared memory at the end
+// Reduce:    split-K through global memory, then the threads along K
+// Write:     scattered, by the whole epilogue
 // Requires:  any M, K >= 0, N <= Config::max_columns
 // Numerics:  each thread sums its own steps of k ascending, by fused multiply-adds or by the tensor core in the Config's TC;
 //            then the sums of the threads, in their order; bitwise repeatable
@@ -14,7 +16,7 @@
 #include "kernels/common/epilogue.cuh"
 #include "kernels/common/modes.cuh"
 #include "kernels/common/namespace.hpp"
-#include "kernels/common/parts.cuh"
+#include "kernels/common/reduce_global.cuh"
 #include "kernels/common/registers.cuh"
 
 namespace cute_py::kernels::cutlass_scheduled {
@@ -25,7 +27,7 @@ void gemm_skinny(ProblemShape shape_MNK,
                  typename Config::PointerA A, CUTE_GRID_CONSTANT AStride const dA,
                  typename Config::PointerB B, CUTE_GRID_CONSTANT BStride const dB,
                  typename Config::TC      *  , CStride   ,
-                 Epilogue<typename Config::TE> const epilogue, Batch const batch, Parts const parts)
+                 Epilogue<typename Config::TE> const epilogue, Batch const batch, SplitK const split_k)
 {
   using namespace cute;
   using T  = typename Config::TA;
@@ -56,9 +58,9 @@ void gemm_skinny(ProblemShape shape_MNK,
   int const extent_n = get<1>(shape_MNK);
   int const extent_k = get<2>(shape_MNK);
 
-  // This CTA's product of the batch, and its tiles of K
-  auto const part = parts(blockIdx.z, ceil_div(extent_k, size<1>(tB_layout)));
-  auto const to = batch.operands(batch.first + part.l);                                                // A, B, C
+  // This CTA's product of the batch, and its split of K
+  auto const split = split_k(blockIdx.z, ceil_div(extent_k, size<1>(tB_layout)));
+  auto const to = batch.operands(batch.first + split.l);                                                // A, B, C
   T const* const a = A + to.in[0];
   T const* const b = B + to.in[1];
 
@@ -177,8 +179,8 @@ void gemm_skinny(ProblemShape shape_MNK,
     cp_async_fence();
   };
 
-  int const step_begin = part.begin * steps_in_tile;
-  int const step_end = cute::min(part.end * steps_in_tile, int(size<3>(tCcA)));
+  int const step_begin = split.begin * steps_in_tile;
+  int const step_end = cute::min(split.end * steps_in_tile, int(size<3>(tCcA)));
 
   auto turn = [&](int step) {                                                                           // to the next tile of B
     if (step % steps_in_tile != 0) return;
@@ -221,8 +223,8 @@ void gemm_skinny(ProblemShape shape_MNK,
   Tensor next    = make_tensor<T>(size(fragment_a));
   Tensor current = make_tensor<T>(size(fragment_a));
   bool is_loaded = false;
-  fill(part.begin);
-  expect_parts(parts, batch.first + part.l, part.number);  // meanwhile
+  fill(split.begin);
+  prepare_counters(split_k, batch.first + split.l, split.number);  // meanwhile
   CUTE_NO_UNROLL
   for (int step = step_begin - 1; step < step_end; ++step) {
     copy(next, current);
@@ -232,14 +234,14 @@ void gemm_skinny(ProblemShape shape_MNK,
     is_loaded = true;
   }
 
-  // Where K is in parts, the last of their CTAs goes on with the sums of all
-  auto const done = parts(known_for_now(blockIdx.z), 0);
+  // Split-K: the last CTA to arrive goes on with the sums of all
+  auto const done = split_k(known_for_now(blockIdx.z), 0);
   int const used = size(tCcC) * ceil_div(extent_n, blk_c);
-  if (!add_parts<Config::threads>(parts, batch.first + done.l, done.number, used, tCrC, shared_memory)) {
+  if (!reduce_global<Config::threads>(split_k, batch.first + done.l, done.number, used, tCrC, shared_memory)) {
     return;
   }
 
-  // Epilogue: the sums of the threads along k, a block of columns at a time
+  // Epilogue: the partial sums of the threads along k are reduced, a block of columns at a time
   EpilogueOf<typename Config::TE> const product(epilogue, batch, done.l);
   int const thread_k = get<3>(mma.get_thr_layout_vmnk().get_flat_coord(known_for_now(threadIdx.x)));
   int const first_m = blockIdx.x * blk_m;
@@ -262,7 +264,7 @@ void gemm_skinny(ProblemShape shape_MNK,
         if (first_m + m < extent_m && block * blk_c + c < extent_n) {
           TC sum = sums(m, c, 0);
           CUTE_UNROLL
-          for (int part = 1; part < size<2>(sums_layout); ++part) sum = sum + sums(m, c, part);
+          for (int slice = 1; slice < size<2>(sums_layout); ++slice) sum = sum + sums(m, c, slice);
           product.finish(sum, epilogue.m(first_m + m), epilogue.n(block * blk_c + c));
         }
       }

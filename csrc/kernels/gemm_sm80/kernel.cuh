@@ -5,19 +5,21 @@
 // Requires:  any M, N, K >= 0, any modes
 // Numerics:  products exact (of tfloat32: of factors rounded to nearest, ties away), summed by the tensor core in the
 //            Config's TC, groups of k ascending; where the TiledMMA has several warps along K, each sums every so many
-//            groups, and these sums are added in the order of the warps; bitwise repeatable
+//            groups, and these sums are added in the order of the warps, splits of K in theirs; bitwise repeatable
+// Reduce:    sliced-K in a CTA, split-K through global memory
+// Write:     staged through shared memory, in vectors or scattered
 // Smem:      Config::stages tiles of A and of B, dynamic
 // Threads:   Config::threads, all of them copy, all of them compute
 #pragma once
 
 #include <cute/tensor.hpp>
 
-#include "kernels/common/epilogue.cuh"
 #include "kernels/common/gather.cuh"
 #include "kernels/common/namespace.hpp"
-#include "kernels/common/parts.cuh"
-#include "kernels/common/slices.cuh"
 #include "kernels/common/predication.cuh"
+#include "kernels/common/reduce_global.cuh"
+#include "kernels/common/reduce_sliced_k.cuh"
+#include "kernels/common/write_staged.cuh"
 
 namespace cute_py::kernels::cutlass_scheduled {
 
@@ -27,7 +29,7 @@ void gemm_sm80(ProblemShape shape_MNK,
                typename Config::PointerA A, AStride dA,
                typename Config::PointerB B, BStride dB,
                typename Config::TC      *  , CStride   ,
-               Epilogue<typename Config::TE> const epilogue, Batch const batch, Parts const parts)
+               Epilogue<typename Config::TE> const epilogue, Batch const batch, SplitK const split_k)
 {
   using namespace cute;
 
@@ -52,10 +54,10 @@ void gemm_sm80(ProblemShape shape_MNK,
   CUTE_STATIC_ASSERT_V(size<2>(sA_layout) == Int<Config::stages>{});                                    // PIPE
   CUTE_STATIC_ASSERT_V(size<2>(sB_layout) == Int<Config::stages>{});                                    // PIPE
 
-  // This CTA's product of the batch, and its tiles of K
-  auto const part = parts(blockIdx.z, ceil_div(size<2>(shape_MNK), size<2>(cta_tiler)));
-  expect_parts(parts, batch.first + part.l, part.number);  // no later: docs/perf-notes.md, sums read too early
-  auto const to = batch.operands(batch.first + part.l);                                                // A, B, C
+  // This CTA's product of the batch, and its split of K
+  auto const split = split_k(blockIdx.z, ceil_div(size<2>(shape_MNK), size<2>(cta_tiler)));
+  prepare_counters(split_k, batch.first + split.l, split.number);  // no later: docs/perf-notes.md, sums read too early
+  auto const to = batch.operands(batch.first + split.l);                                                // A, B, C
 
   // The tile of C
   auto shape_MN = select<0,1>(shape_MNK);
@@ -75,8 +77,8 @@ void gemm_sm80(ProblemShape shape_MNK,
   auto operands = gathered_operands<Config>(shared, dA, dB, cC(0,0), shape_MNK);
 
   auto load_tile = [&](int k_tile, int pipe) {                                                          // gmem -> smem, asynchronous
-    operands.copy_a(k_tile, k_tile < part.end, tAsA(_,_,_,pipe));
-    operands.copy_b(k_tile, k_tile < part.end, tBsB(_,_,_,pipe));
+    operands.copy_a(k_tile, k_tile < split.end, tAsA(_,_,_,pipe));
+    operands.copy_b(k_tile, k_tile < split.end, tBsB(_,_,_,pipe));
   };
 
   // Partition the math and its accumulators
@@ -109,7 +111,7 @@ void gemm_sm80(ProblemShape shape_MNK,
   clear(tCrC);
 
   // Where the rows and the first steps of k are
-  operands.begin(A + to.in[0], B + to.in[1], part.begin);
+  operands.begin(A + to.in[0], B + to.in[1], split.begin);
 
   __syncthreads();  // the offsets, found by all threads, become visible to all threads
 
@@ -121,14 +123,14 @@ void gemm_sm80(ProblemShape shape_MNK,
 
   CUTE_UNROLL
   for (int k_tile = 0; k_tile < Config::stages - 1; ++k_tile) {
-    load_tile(part.begin + k_tile, k_tile);
+    load_tile(split.begin + k_tile, k_tile);
     cp_async_fence();
   }
 
   int pipe_read  = 0;                    // the stage that is multiplied
   int pipe_write = Config::stages - 1;   // the stage that is filled
 
-  if (part.begin < part.end) {
+  if (split.begin < split.end) {
     cp_async_wait<Config::stages - 2>();  // this thread's part of the first tile has arrived
     __syncthreads();                      // the first tile, written by all threads, becomes visible to all threads
 
@@ -137,10 +139,10 @@ void gemm_sm80(ProblemShape shape_MNK,
 
   // Main loop: while k-block k is multiplied, k-block k+1 is on its way from shared memory and stages - 1 tiles from global.
   // Now and then, where further steps of k are is found
-  int k_tile = part.begin;
+  int k_tile = split.begin;
   CUTE_NO_UNROLL
-  while (k_tile < part.end) {
-    int const stop = min(operands.advance(k_tile + Config::stages - 1) - (Config::stages - 1), part.end);
+  while (k_tile < split.end) {
+    int const stop = min(operands.advance(k_tile + Config::stages - 1) - (Config::stages - 1), split.end);
     CUTE_NO_UNROLL
     for (; k_tile < stop; ++k_tile) {
       for_each(make_int_sequence<decltype(k_block_max)::value>{}, [&](auto k_block) {
@@ -169,16 +171,16 @@ void gemm_sm80(ProblemShape shape_MNK,
 
   cp_async_wait<0>();  // this thread's part of the tiles beyond the last, which is zeros, has arrived, too
 
-  // Where the steps of K are in slices, their sums are added, each thread's for a share of its results
-  add_slices<Config, sizeof(shared)>(tCrC, tCcC, shared_memory, [&](auto& sums, auto const& coords) {
-    // Where K is in parts, the last of their CTAs goes on with the sums of all
-    if (!add_parts<Config::threads>(parts, batch.first + part.l, part.number, size(sums), sums, shared_memory)) {
+  // Sliced-K: the sums of the warps that share K are reduced, each thread's for a share of its results
+  reduce_sliced_k<Config, sizeof(shared)>(tCrC, tCcC, shared_memory, [&](auto& sums, auto const& coords) {
+    // Split-K: the last CTA to arrive goes on with the sums of all
+    if (!reduce_global<Config::threads>(split_k, batch.first + split.l, split.number, size(sums), sums, shared_memory)) {
       return;
     }
 
     // Epilogue
     store_fused<size<0>(cta_tiler), size<1>(cta_tiler), Config::threads, sizeof(shared)>(
-        EpilogueOf<typename Config::TE>(epilogue, batch, part.l), sums, coords, cC(0,0), shape_MN, shared_memory);
+        EpilogueOf<typename Config::TE>(epilogue, batch, split.l), sums, coords, cC(0,0), shape_MN, shared_memory);
   });
 }
 

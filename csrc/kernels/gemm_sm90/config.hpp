@@ -9,20 +9,20 @@
 
 namespace cute_py::kernels {
 
-// Tiles of C, stages of shared memory, and how the two warpgroups that compute go about it: they share a tile, or
-// alternate, each with tiles of its own, so that one multiplies while the other writes. `promotes`: the sums of each
-// step of K are added to others, in float32, because the tensor core keeps too few bits of sums of float8.
-template <int m, int n, int stages_, bool alternate_, bool promotes_ = false, int boxes_ = 2>
+// Tiles of C, stages of shared memory, and the schedule of the two consumer warpgroups: cooperative, they share a tile,
+// or ping-pong, each has tiles of its own, so that one multiplies while the other runs its epilogue. `promotes`: the
+// sums of each step of K are added to others, in float32, because the tensor core keeps too few bits of sums of float8.
+template <int m, int n, int stages_, bool ping_pong_, bool promotes_ = false, int boxes_ = 2>
 struct WgmmaTile {
   using M = cute::Int<m>;
   using N = cute::Int<n>;
-  static constexpr bool alternate = alternate_;
+  static constexpr bool ping_pong = ping_pong_;
   static constexpr int stages = stages_;
   static constexpr bool promotes = promotes_;
   static constexpr int boxes = boxes_;  // of D, of a warpgroup, on their way out
 };
 
-// A warpgroup of which one thread copies, and warpgroups that multiply and write.
+// Warp-specialised: a producer warp, and consumer warpgroups that multiply and run the epilogue.
 template <class T, Major major_a, Major major_b, class Tile>
 struct GemmSm90 {
   using TA = T;
@@ -49,17 +49,18 @@ struct GemmSm90 {
 
   static constexpr int max_cluster = 8;  // CTAs that share a tile's K
   static constexpr int stages = Tile::stages;
-  static constexpr bool alternate = Tile::alternate;
+  static constexpr bool ping_pong = Tile::ping_pong;
   static constexpr bool promotes = Tile::promotes;
-  static constexpr int groups = 2;  // warpgroups that compute
-  static constexpr int groups_of_tile = alternate ? 1 : groups;
-  static constexpr int threads_of_tile = 128 * groups_of_tile;
-  static constexpr int computing_threads = 128 * groups;
-  static constexpr int threads = computing_threads + 128;
+  static constexpr int consumers = 2;  // warpgroups
+  static constexpr int consumers_of_tile = ping_pong ? 1 : consumers;
+  static constexpr int threads_of_tile = 128 * consumers_of_tile;
+  static constexpr int consumer_threads = 128 * consumers;
+  static constexpr int threads = consumer_threads + 128;
 
-  // A CTA starts with as many registers for each thread. Those who copy leave most of theirs to those who compute.
-  static constexpr int copying_registers = 56;
-  static constexpr int computing_registers = 224;
+  // setmaxnreg: a CTA starts with as many registers for each thread; the producer's warpgroup leaves most of its own to
+  // the consumers.
+  static constexpr int producer_registers = 56;
+  static constexpr int consumer_registers = 224;
 
   // Of 32 bits an m-major A, which the instruction does not take out of shared memory, comes by way of registers.
   static constexpr bool a_in_registers = sizeof(T) == 4 && major_a == Major::mn;
@@ -73,7 +74,7 @@ struct GemmSm90 {
   }
   using Instruction = decltype(instruction());
   using TiledMma = decltype(cute::make_tiled_mma(
-      Instruction{}, cute::Layout<cute::Shape<cute::Int<groups_of_tile>, cute::_1, cute::_1>>{}));
+      Instruction{}, cute::Layout<cute::Shape<cute::Int<consumers_of_tile>, cute::_1, cute::_1>>{}));
 
   using SmemA = WgmmaSmem<T, major_a, BlkM, BlkK, stages>;
   using SmemB = WgmmaSmem<T, major_b, BlkN, BlkK, stages>;
@@ -83,13 +84,13 @@ struct GemmSm90 {
   using SmemLayoutA = decltype(cute::as_position_independent_swizzle_layout(SwizzledA{}));
   using SmemLayoutB = decltype(cute::as_position_independent_swizzle_layout(SwizzledB{}));
 
-  // The most rows that one copy brings. Of B a CTA of a pair copies half.
+  // The most rows of a box. With multicast each CTA loads half of them.
   static constexpr int copy_rows_a = SmemA::chunk;
   static constexpr int copy_rows_b = SmemB::chunk;
   static constexpr int stage_bytes = (BlkM::value + BlkN::value) * tile_k * static_cast<int>(sizeof(T));
 
-  // A part of D on its way out: 64 rows, of a warpgroup, and as many columns as fill 8 KB; two in turn. Or sums of 64
-  // rows and some columns.
+  // An epilogue buffer: 64 rows of D, of a warpgroup, and as many columns as fill 8 KB; two in turn. Or sums of 64 rows
+  // and some columns.
   static constexpr int box = 64;
   static constexpr int out_boxes = Tile::boxes;
   static constexpr int box_bytes = box * 128;
@@ -101,7 +102,7 @@ struct GemmSm90 {
   static constexpr bool finishes = std::is_same_v<TE, float>;  // sums in registers
   static constexpr DTypeSet own_results = is_float8(numeric::kDTypeOf<T>) ? kFloat8 : 0;
   static constexpr int sum_columns = out_boxes == 1 ? 16 : 32;
-  // The sums of a part of K, where the stages were: lines along m, or along n.
+  // The partial sums of a split of K, where the stages were: lines along m, or along n.
   static constexpr int sums_pad = 8;
   static constexpr int sums_line_m = BlkM::value + sums_pad;
   static constexpr int sums_line_n = BlkN::value + sums_pad;
@@ -110,11 +111,11 @@ struct GemmSm90 {
   struct SharedStorage {
     alignas(1024) T a[cute::cosize_v<SmemLayoutA>];
     alignas(1024) T b[cute::cosize_v<SmemLayoutB>];
-    alignas(1024) unsigned char out[groups][out_bytes];
-    std::int64_t places[groups][128];  // of lines in D
-    std::uint64_t full[stages];        // a stage has arrived
-    std::uint64_t empty[stages];       // a stage has been read
-    bool is_last;                      // of the clusters that share a tile
+    alignas(1024) unsigned char out[consumers][out_bytes];
+    std::int64_t places[consumers][128];  // of lines in D
+    std::uint64_t full[stages];           // a stage has arrived
+    std::uint64_t empty[stages];          // a stage has been read
+    bool is_last;                         // of the clusters that share a tile
   };
   static_assert(part_bytes <= stages * stage_bytes);
 

@@ -1,13 +1,17 @@
 // C(m,n,l) = alpha * sum_k A(m,k,l) * B(n,k,l) + beta * C(m,n,l), or any other epilogue
 //
-// After:     gemm_sm80, with the copy engine and the warpgroups' tensor cores of SM90: one warp asks for boxes of A and B,
-//            whose arrival an mbarrier counts in bytes; warpgroups multiply them out of shared memory
-// Requires:  any M, N, K >= 0; modes that the copy engine can follow
-// Numerics:  products exact (of tfloat32: of factors that the copy engine rounds), groups of k ascending, summed by the tensor
-//            core in int32 or float32; of float8 in fewer bits, but if Config::promotes, the sums of 128 steps of k are added
-//            in float32; bitwise repeatable
+// After:     gemm_sm80, with TMA and wgmma of SM90. Persistent (static tile scheduler, L2 raster) and warp-specialised: a
+//            producer warp starts TMA loads, whose arrival transaction barriers count in bytes (expect_tx), with multicast to
+//            the CTAs of a cluster; consumer warpgroups multiply out of shared memory, cooperative or ping-pong, and get the
+//            producer's registers (setmaxnreg). Begins beside the kernel before it (PDL)
+// Reduce:    where K is split: in a cluster, and through global memory among clusters
+// Write:     TMA, with the epilogue in registers; else staged through shared memory, in vectors or scattered
+// Requires:  any M, N, K >= 0; modes that TMA can follow
+// Numerics:  products exact (of tfloat32: of factors that TMA rounds), groups of k ascending, summed by the tensor core in
+//            int32 or float32; of float8 in fewer bits, but if Config::promotes, the sums of 128 steps of k are added in
+//            float32; splits of K are added in their order; bitwise repeatable
 // Smem:      Config::stages tiles of A and of B, and boxes of D, dynamic
-// Threads:   Config::consumers warpgroups that compute, and one that copies
+// Threads:   Config::consumers consumer warpgroups, and the producer's
 #pragma once
 
 #include <cute/tensor.hpp>
@@ -15,8 +19,12 @@
 #include <cutlass/arch/barrier.h>
 #include <cutlass/arch/reg_reconfig.h>
 
+#include "kernels/common/epilogue_registers.cuh"
 #include "kernels/common/namespace.hpp"
-#include "kernels/gemm_sm90/store.cuh"
+#include "kernels/common/reduce_cluster.cuh"
+#include "kernels/common/registers.cuh"
+#include "kernels/common/write_staged_sm90.cuh"
+#include "kernels/common/write_tma.cuh"
 #include "kernels/gemm_sm90/tiles.hpp"
 #include "problem/tensor_box.hpp"
 
@@ -48,7 +56,7 @@ CUTE_DEVICE void cluster_meet() {
   cute::cluster_wait();
 }
 
-// Each warp asks for other bytes of a parameter than the others, so that they are at hand for all of them soon.
+// Prefetches a kernel parameter to the caches of constants, each warp other bytes.
 template <class Parameter>
 CUTE_DEVICE void prefetch_parameters(Parameter const& parameter, int warp, int warps) {
   constexpr int line = 64;
@@ -58,6 +66,36 @@ CUTE_DEVICE void prefetch_parameters(Parameter const& parameter, int warp, int w
   }
 }
 
+// Reduces a CTA's share of a tile whose K is split among the CTAs of clusters, and writes it by the whole epilogue: vectors out
+// of registers where nothing but alpha happens, by loops that are short, because instructions that no cache has yet take
+// longer than they run; else by way of the CTA's own partial sums in shared memory, which no other CTA reads.
+template <class Config>
+CUTE_DEVICE void reduce_and_write(EpilogueOf<typename Config::TE> const& product, typename Config::TC* partials,
+                                  TileOfD const& tile, ClusterSplit const& split, std::int64_t* places, bool& is_last,
+                                  cutlass::arch::NamedBarrier const& barrier)
+{
+  auto const& e = product.e;
+  ShareOfTile<Config> const share(e.along_n, split);
+  using Vector = typename ShareOfTile<Config>::Vector;
+  bool const in_vectors = e.is_plain && !e.reads_c && e.run > 1;
+  TileOfD const tile_of_share = share.of(tile);
+  VectorsOfTile<Config::plain_results, typename Config::TE> const vectors(product, tile_of_share);
+  auto* const own = partials + share.first * share.pitch;
+  bool const is_whole = reduce_cluster(share, partials, split, is_last, barrier, [&](int vector, Vector const& sum) {
+    if (in_vectors) {
+      vectors.write(share.line_of(vector), share.in_line(vector), sum);
+    } else {
+      *reinterpret_cast<Vector*>(own + share.place(vector)) = sum;
+    }
+  });
+  if (in_vectors || !is_whole) return;
+  find_lines(e, tile_of_share, share.thread, places);
+  barrier.sync();  // sums and places become visible to all threads
+
+  store_lines<Config, Config::consumer_threads>(product, tile_of_share, e.along_n ? Config::BlkN::value : Config::BlkM::value,
+                                                share.thread, places, own, share.pitch);
+}
+
 template <class Config>
 static __global__ __launch_bounds__(Config::threads, Config::ctas_per_multiprocessor)
 void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
@@ -65,14 +103,15 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
                CUTE_GRID_CONSTANT TensorMap const map_d,
                CUTE_GRID_CONSTANT TensorMap const last_map_a,
                CUTE_GRID_CONSTANT TensorMap const last_map_b,
-               CUTE_GRID_CONSTANT GemmTiles const tiles,
+               CUTE_GRID_CONSTANT TileScheduler const tiles,
                CUTE_GRID_CONSTANT Epilogue<typename Config::TE> const epilogue,
                CUTE_GRID_CONSTANT Batch         const batch,
-               CUTE_GRID_CONSTANT SumsOfClusters const others)
+               CUTE_GRID_CONSTANT ClusterPartials const partials)
 {
   using namespace cute;
   using Full  = cutlass::arch::ClusterTransactionBarrier;
   using Empty = cutlass::arch::ClusterBarrier;
+  using cutlass::arch::NamedBarrier;
 
   typename Config::CtaTiler    cta_tiler;                                                               // (BLK_M,BLK_N,BLK_K)
   typename Config::SwizzledA   sA_layout;                                                               // (BLK_M,BLK_K,PIPE)
@@ -95,78 +134,79 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
 
   int  const warp       = __shfl_sync(0xffffffff, static_cast<int>(threadIdx.x) / 32, 0);
   int  const rank       = static_cast<int>(cute::block_rank_in_cluster());
-  int  const pair       = tiles.pair_m * tiles.pair_n;  // CTAs of a cluster that share tiles of A, or of B: 1, or 2
-  int  const in_pair    = rank & (pair - 1);
-  int  const part       = rank >> (pair - 1);           // of the cluster's part of K
-  bool const has_parts  = tiles.parts > 1;              // the pairs of a cluster share K
+  int  const multicast  = tiles.multicast_m * tiles.multicast_n;  // CTAs that tiles of A, or of B, are loaded for: 1, or 2
+  int  const multicast_rank = rank & (multicast - 1);
+  int  const split      = rank >> (multicast - 1);      // of K, in the cluster
+  bool const splits_k   = tiles.splits > 1;
   prefetch_parameters(tiles, warp, Config::threads / 32);
 
   if (warp == 0 && elect_one_sync()) {
     CUTE_UNROLL
     for (int i = 0; i < Config::stages; ++i) {
-      Full::init(&shared.full[i], 1);                                      // the CTA that copies
-      Empty::init(&shared.empty[i], pair * Config::threads_of_tile / 32);  // the warps that read
+      Full::init(&shared.full[i], 1);                                           // the producer
+      Empty::init(&shared.empty[i], multicast * Config::threads_of_tile / 32);  // the consumers' warps
     }
     cutlass::arch::fence_barrier_init();
   }
-  if (warp == Config::computing_threads / 32 && elect_one_sync()) {
+  if (warp == Config::consumer_threads / 32 && elect_one_sync()) {
     prefetch_tma_descriptor(reinterpret_cast<TmaDescriptor const*>(&map_a));
     prefetch_tma_descriptor(reinterpret_cast<TmaDescriptor const*>(&map_b));
     prefetch_tma_descriptor(reinterpret_cast<TmaDescriptor const*>(&last_map_a));
     prefetch_tma_descriptor(reinterpret_cast<TmaDescriptor const*>(&last_map_b));
   }
 
-  // What this CTA does: a part of K, of tiles that are as far apart as there are clusters
-  constexpr int computing_warps = Config::computing_threads / 32;
-  constexpr int turns   = Config::alternate ? Config::groups : 1;
+  // The static schedule of a persistent CTA: a split of K, of tiles that are as far apart as there are clusters
+  constexpr int consumer_warps = Config::consumer_threads / 32;
+  constexpr int turns   = Config::ping_pong ? Config::consumers : 1;
   int const group       = warp / 4;
-  int const turn        = Config::alternate && warp < computing_warps ? group : 0;  // whose this warp's first tile is
-  int const ctas        = static_cast<int>(tiles.ctas.divisor);                     // that share a tile, or two
+  int const turn        = Config::ping_pong && warp < consumer_warps ? group : 0;  // whose this warp's first tile is
+  int const ctas        = static_cast<int>(tiles.ctas.divisor);                    // that share a tile, or two
   int const first_work  = static_cast<int>(tiles.ctas.divide(blockIdx.x));
   int const work_step   = tiles.step;
-  int const cluster     = has_parts ? (blockIdx.x - first_work * ctas) >> (tiles.log2_parts + pair - 1) : 0;  // that shares K
-  int const k_begin     = has_parts ? ((cluster << tiles.log2_parts) + part) * tiles.part_tiles : 0;
-  int const k_end       = min(k_begin + tiles.part_tiles, static_cast<int>(tiles.k.count));
-  int const first       = first_work + (has_parts ? 0 : turn * work_step);  // where K is in parts, for all
-  auto const first_tile = tiles(first, in_pair);  // found while barriers are waited for
-  auto tile_of          = [&](int number) { return number == first ? first_tile : tiles(number, in_pair); };
-  // This CTA among those that share a tile's K, where that is in parts: found when it is needed, so that no register keeps it.
-  auto own_place = [&] {
+  int const cluster     = splits_k ? (blockIdx.x - first_work * ctas) >> (tiles.log2_splits + multicast - 1) : 0;  // that shares K
+  int const k_begin     = splits_k ? ((cluster << tiles.log2_splits) + split) * tiles.split_tiles : 0;
+  int const k_end       = min(k_begin + tiles.split_tiles, static_cast<int>(tiles.k.count));
+  int const first       = first_work + (splits_k ? 0 : turn * work_step);  // where K is split, for all
+  auto const first_tile = tiles(first, multicast_rank);  // found while barriers are waited for
+  auto tile_of          = [&](int number) { return number == first ? first_tile : tiles(number, multicast_rank); };
+  // This CTA among those that share a tile's K, where that is split: found when it is needed, so that no register keeps it.
+  auto own_split = [&] {
     int const rank_now = static_cast<int>(cute::block_rank_in_cluster());
     int const cta_now  = known_for_now(static_cast<int>(blockIdx.x));
     int const work     = static_cast<int>(tiles.ctas.divide(cta_now));
-    int const own_in_pair = rank_now & (pair - 1);
-    return ClusterOfTile{others, tiles.log2_parts, rank_now >> (pair - 1), pair, own_in_pair, tiles.clusters,
-                         (cta_now - work * ctas) >> (tiles.log2_parts + pair - 1), work * pair + own_in_pair};
+    int const own_rank = rank_now & (multicast - 1);
+    return ClusterSplit{partials, tiles.log2_splits, rank_now >> (multicast - 1), multicast, own_rank, tiles.clusters,
+                        (cta_now - work * ctas) >> (tiles.log2_splits + multicast - 1), work * multicast + own_rank};
   };
   Pipe<Config::stages> pipe;
 
-  if (pair > 1 || has_parts) {
+  if (multicast > 1 || splits_k) {
     cluster_meet();   // the barriers, which are behind a fence, become visible to the cluster
   } else {
     __syncthreads();  // the barriers become visible to the CTA
   }
+  // Programmatic dependent launch (PDL)
   cudaTriggerProgrammaticLaunchCompletion();  // the next kernel may come as far as here
   cudaGridDependencySynchronize();            // the kernels before have ended
 
-  if (warp >= computing_warps) {
-    // Those who copy: one thread asks for boxes as soon as there is room
-    cutlass::arch::warpgroup_reg_dealloc<Config::copying_registers>();
-    if (warp == computing_warps && elect_one_sync()) {
+  if (warp >= consumer_warps) {
+    // Producer warp: one thread starts TMA loads as soon as a stage is empty
+    cutlass::arch::warpgroup_reg_dealloc<Config::producer_registers>();
+    if (warp == consumer_warps && elect_one_sync()) {
       // Compilers would rather read parameters again in each step, which waits for them, than keep them in registers: so
       // something is added to some that they do not know to be 0.
       int const zero = rank >> 16;
-      auto const both = static_cast<std::uint16_t>(0b11 << (rank - in_pair));  // CTAs of the pair
+      auto const both = static_cast<std::uint16_t>(0b11 << (rank - multicast_rank));  // CTAs of the multicast
       constexpr auto hint = static_cast<std::uint64_t>(TMA::CacheHintSm90::EVICT_NORMAL);
 
-      // Asks for the boxes of all tiles. It is compiled for each way to share them where there are no outer modes, so
-      // that a step takes few instructions, each of which is waited for.
-      auto copy_tiles = [&](auto is_flat, auto shares_a, auto shares_b) {
-        // Of a tile that a pair shares, each CTA copies half of the rows, or of the steps of k, for both.
-        auto copy_boxes = [&](TensorMap const& map, std::uint64_t* full, auto major, auto rows, auto rows_of_box,
-                              auto is_shared, int rows_to_copy, int first_row, int at_k, int const (&outer)[3], auto* tile) {
+      // Loads the boxes of all tiles. It is compiled for each multicast where there are no outer modes, so that a step takes
+      // few instructions: this loop is bound by their latency.
+      auto load_tiles = [&](auto is_flat, auto multicasts_a, auto multicasts_b) {
+        // Of a tile that is multicast, each CTA loads half of the rows, or of the steps of k, for both.
+        auto load_boxes = [&](TensorMap const& map, std::uint64_t* full, auto major, auto rows, auto rows_of_box,
+                              auto multicasts, int rows_to_copy, int first_row, int at_k, int const (&outer)[3], auto* tile) {
           constexpr bool along_k = decltype(major)::value == Major::k;
-          int const half = is_shared ? in_pair : 0;
+          int const half = multicasts ? multicast_rank : 0;
           int const row_of_half = along_k ? rows_to_copy / 2 * half : 0;
           int const k_of_half = along_k ? 0 : blk_k / 2 * half;
           CUTE_UNROLL
@@ -177,7 +217,7 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
             int const c0 = along_k ? at_own_k : at_mn;
             int const c1 = along_k ? at_mn : at_own_k;
             auto* const to = tile + (row + row_of_half) * blk_k + k_of_half * rows_of_box;
-            if (is_shared) {
+            if (multicasts) {
               SM90_TMA_LOAD_MULTICAST_5D::copy(&map, full, both, hint, to, c0, c1, outer[0], outer[1], outer[2]);
             } else {
               SM90_TMA_LOAD_5D::copy(&map, full, hint, to, c0, c1, outer[0], outer[1], outer[2]);
@@ -217,42 +257,43 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
             Empty::wait(&shared.empty[pipe.stage], pipe.phase ^ 1);
             Full::arrive_and_expect_tx(&shared.full[pipe.stage], stage_bytes);
             std::uint64_t* const full = &shared.full[pipe.stage];
-            copy_boxes(own_map_a, full, C<Config::along_a>{}, Int<blk_m>{}, Int<Config::copy_rows_a>{}, shares_a, rows_a,
+            load_boxes(own_map_a, full, C<Config::along_a>{}, Int<blk_m>{}, Int<Config::copy_rows_a>{}, multicasts_a, rows_a,
                        first_a, k.tile * blk_k, outer_a, shared.a + pipe.stage * (blk_m * blk_k));
-            copy_boxes(own_map_b, full, C<Config::along_b>{}, Int<blk_n>{}, Int<Config::copy_rows_b>{}, shares_b, rows_b,
+            load_boxes(own_map_b, full, C<Config::along_b>{}, Int<blk_n>{}, Int<Config::copy_rows_b>{}, multicasts_b, rows_b,
                        first_b, k.tile * blk_k, outer_b, shared.b + pipe.stage * (blk_n * blk_k));
             ++pipe;
           }
         }
-        if (pair > 1) {
+        if (multicast > 1) {
           CUTE_NO_UNROLL
           for (int i = 0; i < Config::stages; ++i) {
-            Empty::wait(&shared.empty[pipe.stage], pipe.phase ^ 1);  // nobody says so any more to a CTA that is gone
+            Empty::wait(&shared.empty[pipe.stage], pipe.phase ^ 1);  // drained: the other CTA's consumers arrive here, too
             ++pipe;
           }
         }
       };
       if (!tiles.is_flat) {
-        copy_tiles(false_type{}, tiles.pair_n > 1, tiles.pair_m > 1);
-      } else if (tiles.pair_n > 1) {
-        copy_tiles(true_type{}, true_type{}, false_type{});
-      } else if (tiles.pair_m > 1) {
-        copy_tiles(true_type{}, false_type{}, true_type{});
+        load_tiles(false_type{}, tiles.multicast_n > 1, tiles.multicast_m > 1);
+      } else if (tiles.multicast_n > 1) {
+        load_tiles(true_type{}, true_type{}, false_type{});
+      } else if (tiles.multicast_m > 1) {
+        load_tiles(true_type{}, false_type{}, true_type{});
       } else {
-        copy_tiles(true_type{}, false_type{}, false_type{});
+        load_tiles(true_type{}, false_type{}, false_type{});
       }
     }
-    if (warp == computing_warps + 1 && elect_one_sync() && tiles.clusters > 1) {
-      make_ready(others.arrived, own_place().number());
+    if (warp == consumer_warps + 1 && elect_one_sync() && tiles.clusters > 1) {
+      prepare_counter(partials.counters, own_split().counter());
     }
     __syncwarp();
-    if (has_parts) {
-      cute::cluster_sync();  // with those who leave sums
+    if (splits_k) {
+      cute::cluster_sync();  // with the consumers, which leave partial sums
     }
   } else {
-    // Those who compute
-    cutlass::arch::warpgroup_reg_alloc<Config::computing_registers>();
-    int const group_of_tile = Config::alternate ? 0 : group;
+    // Consumer warpgroups
+    cutlass::arch::warpgroup_reg_alloc<Config::consumer_registers>();
+    NamedBarrier const warpgroup(128, group);
+    int const group_of_tile = Config::ping_pong ? 0 : group;
     ThrMMA thr_mma = mma.get_slice(group_of_tile * 128);
     Tensor tCsA = [&] {                     // (MMA,MMA_M,MMA_K,PIPE)
       if constexpr (Config::a_in_registers) {
@@ -284,43 +325,43 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
     CUTE_STATIC_ASSERT_V(size<2>(tCrC) == Int<1>{});
 
     int const lane = threadIdx.x % 32;
-    int const reader = rank - in_pair + lane;  // of the CTAs that this one shares tiles with, or itself
+    int const producer = rank - multicast_rank + lane;  // of the CTAs that load tiles for this one, or itself
     auto release = [&](int stage, bool is_one = true) {                                                 // this warp has read it
-      Empty::arrive(&shared.empty[stage], reader, is_one && lane < pair);
+      Empty::arrive(&shared.empty[stage], producer, is_one && lane < multicast);
     };
 
-    auto tile_of_d = [&](GemmTiles::Work const& work, int row) {
+    auto tile_of_d = [&](TileScheduler::Work const& work, int row) {
       int const in_m = work.m.tile * blk_m + row;
       int const in_n = work.n.tile * blk_n;
       return TileOfD{tiles.extent_m * (work.m.outer[0] + work.m.outer[1] * static_cast<int>(tiles.m.outer[0].divisor)) + in_m,
                      tiles.extent_n * (work.n.outer[0] + work.n.outer[1] * static_cast<int>(tiles.n.outer[0].divisor)) + in_n,
                      tiles.extent_m - in_m, min(tiles.extent_n - in_n, blk_n)};
     };
-    auto* const sums_of_part = reinterpret_cast<typename Config::TC*>(shared.a);  // where the stages were
+    auto* const own_partials = reinterpret_cast<typename Config::TC*>(shared.a);  // where the stages were
 
     int boxes = 0;  // that were written
     bool const along_n = epilogue.along_n;
     bool const finishes = Config::finishes && tiles.finishes;
     pipe += turn * (k_end - k_begin);
     CUTE_NO_UNROLL
-    for (int number = has_parts && turn > 0 ? tiles.count : first; number < tiles.count; number += turns * work_step) {
+    for (int number = splits_k && turn > 0 ? tiles.count : first; number < tiles.count; number += turns * work_step) {
       auto const work = tile_of(number);
       auto product_of = [&] { return EpilogueOf<typename Config::TE>(epilogue, batch, work.product); };
       auto tile_from = [&](int row) { return tile_of_d(work, row); };
-      std::uint32_t bias[2] = {0, 0};  // asked for before it is needed
+      std::uint32_t bias[2] = {0, 0};  // in flight during the main loop
       auto bring_bias = [&] {
         if constexpr (Config::finishes) {
           if (!finishes || !tiles.brings_bias) return;
-          bias_to_shared(epilogue, bias, reinterpret_cast<float*>(shared.places[group]), group);
+          bias_to_shared(epilogue, bias, reinterpret_cast<float*>(shared.places[group]), warpgroup);
         }
       };
       if (finishes && tiles.brings_bias) {
-        ask_for_bias(epilogue, product_of, tiles.is_flat, tile_from(group_of_tile * 64), tiles.bias, bias);
+        load_bias(epilogue, product_of, tiles.is_flat, tile_from(group_of_tile * 64), tiles.bias, bias);
       }
       if (Config::promotes || k_begin >= k_end) clear(tCrD);
       mma.accumulate_ = SM90::GMMA::ScaleOut::Zero;
       if (turns > 1 && number != first_work) {
-        NamedBarrier::sync(Config::computing_threads, Config::groups + 1 + turn);  // the other's steps are behind it
+        NamedBarrier::sync(Config::consumer_threads, Config::consumers + 1 + turn);  // ping-pong: the other's main loop is behind it
       }
       int read = 0;  // the stage of the step before, if there is one
       bool has_arrived = false;
@@ -380,7 +421,7 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
         pipe = next;
       }
       if (turns > 1 && number + work_step < tiles.count) {
-        NamedBarrier::arrive(Config::computing_threads, Config::groups + 2 - turn);
+        NamedBarrier::arrive(Config::consumer_threads, Config::consumers + 2 - turn);
       }
       bring_bias();
       if constexpr (!Config::promotes) {
@@ -391,16 +432,19 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
       pipe += (turns - 1) * (k_end - k_begin);  // those of the other warpgroup
 
       // Epilogue
-      if (tiles.stores_boxes && !has_parts) {
+      if (tiles.stores_boxes && !splits_k) {
         int outer[3] = {0, 0, 0};
         if (!tiles.is_flat) {
           CUTE_UNROLL
           for (int i = 0; i < 3; ++i) outer[i] = outer_coordinate(tiles.d.mode[i], work.m, work.n, work.l);
         }
-        constexpr int step_m = Config::groups_of_tile * 64;
-        auto const times = [&] {
+        constexpr int step_m = Config::consumers_of_tile * 64;
+        auto const alpha = [&] {
           if constexpr (Config::finishes) {
-            multiply_all(epilogue.alpha, tCrD);
+            if (epilogue.alpha != 1.0f) {
+              CUTE_UNROLL
+              for (int i = 0; i < size(tCrD); ++i) tCrD(i) = epilogue.alpha * tCrD(i);
+            }
             if (finishes) {
               using Sums = SumsOfThread<blk_n, step_m>;
               auto const* const bias_of_tile = reinterpret_cast<float const*>(shared.places[group]);
@@ -414,58 +458,44 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
         CUTE_UNROLL
         for (int i = 0; i < mma_m; ++i) {
           int const at_m = work.m.tile * blk_m + group_of_tile * 64 + i * step_m;
-          auto copy_box = [&](void const* from, int row, int column) {
+          auto store_box = [&](void const* from, int row, int column) {
             int const m = at_m + row;
             int const n = work.n.tile * blk_n + column;
             SM90_TMA_STORE_5D::copy(&map_d, from, along_n ? n : m, along_n ? m : n, outer[0], outer[1], outer[2]);
           };
           if (along_n) {
-            store_boxes<Config, true>(times, tCrD(_,i,_0{}), shared.out[group], boxes, group, copy_box);
+            write_tma<Config, true>(alpha, tCrD(_,i,_0{}), shared.out[group], boxes, warpgroup, store_box);
           } else {
-            store_boxes<Config, false>(times, tCrD(_,i,_0{}), shared.out[group], boxes, group, copy_box);
+            write_tma<Config, false>(alpha, tCrD(_,i,_0{}), shared.out[group], boxes, warpgroup, store_box);
           }
         }
         continue;
       }
 
-      if (has_parts) break;  // there is a CTA for each tile
-      store_sums<Config, Config::groups_of_tile * 64>(product_of(), tCrD, tile_from(group_of_tile * 64), shared.out[group],
-                                                       shared.places[group], group);
+      if (splits_k) break;  // each tile has CTAs of its own
+      store_sums<Config, Config::consumers_of_tile * 64>(product_of(), tCrD, tile_from(group_of_tile * 64), shared.out[group],
+                                                         shared.places[group], warpgroup);
     }
-    if (has_parts) {
+    if (splits_k) {
       // Also for a warpgroup without sums: as it seems, racecheck takes what threads do after as many barriers for
       // simultaneous, whichever barriers these are.
-      NamedBarrier::sync(Config::computing_threads, Config::groups);  // all stages have been read
-      if (turn == 0) {
-        int const thread = thread_for_now();
-        int const row_stride = along_n ? Config::sums_line_n : 1;
-        int const column_stride = along_n ? 1 : Config::sums_line_m;
-        CUTE_UNROLL
-        for (int i = 0; i < size(tCrC); i += 2) {
-          int const row = (i / (blk_n / 2) * Config::groups_of_tile + group_of_tile) * 64 + wgmma_row(thread) + i / 2 % 2 * 8;
-          int const column = wgmma_column(thread) + i % (blk_n / 2) / 4 * 8;
-          auto* const to = sums_of_part + row * row_stride + column * column_stride;
-          if (along_n) {
-            *reinterpret_cast<Neighbours<typename Config::TC, 2>*>(to) = {tCrD(i), tCrD(i + 1)};
-          } else {
-            to[0] = tCrD(i);
-            to[column_stride] = tCrD(i + 1);
-          }
-        }
-      }
-      auto tile = tile_of_d(first_tile, 0);
+      NamedBarrier::sync(Config::consumer_threads, Config::consumers);  // all stages have been read
+      if (turn == 0) leave_partials<Config>(tCrD, own_partials, along_n, group_of_tile);
+      auto const own = own_split();
+      auto const work = tiles(own.tile >> (multicast - 1), own.multicast_rank);  // found again, so that no register keeps it
+      auto tile = tile_of_d(work, 0);
       tile.rows = min(tile.rows, blk_m);
-      cute::cluster_sync();  // the sums of all parts have become visible to the cluster
-      store_parts<Config>(EpilogueOf<typename Config::TE>(epilogue, batch, first_tile.product), sums_of_part, tile, own_place(),
-                          shared.places[0], shared.is_last, Config::groups + 3);
+      cute::cluster_sync();  // the partial sums of all splits have become visible to the cluster
+      reduce_and_write<Config>(EpilogueOf<typename Config::TE>(epilogue, batch, work.product), own_partials, tile, own,
+                               shared.places[0], shared.is_last, NamedBarrier(Config::consumer_threads, Config::consumers + 3));
     }
     if (threadIdx.x % 128 == 0) {
       tma_store_wait<0>();  // the last boxes have left shared memory
     }
   }
 
-  if (has_parts) {
-    cluster_meet();  // nobody reads the memory of a CTA that is gone
+  if (splits_k) {
+    cluster_meet();  // nobody reads the shared memory of a CTA that has exited
   }
 }
 

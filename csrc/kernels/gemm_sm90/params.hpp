@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "kernels/common/params.hpp"
+#include "kernels/common/reduce_cluster.cuh"
 #include "kernels/gemm_sm90/tiles.hpp"
 #include "problem/tensor_box.hpp"
 
@@ -16,7 +17,7 @@ struct GemmSm90Params {
   static constexpr int blk_m = cute::size<0>(typename Config::CtaTiler{});
   static constexpr int blk_n = cute::size<1>(typename Config::CtaTiler{});
   static constexpr int blk_k = cute::size<2>(typename Config::CtaTiler{});
-  static constexpr int part_values = 0;  // those of a cluster leave the sums of a tile
+  static constexpr int part_values = 0;  // the CTAs of a cluster leave the sums of a tile
   static constexpr int part_tiles = 1;
   static constexpr int tensors = 5;
   static constexpr int modes = 1 + kOuterModes;  // of M, N and K
@@ -24,10 +25,10 @@ struct GemmSm90Params {
 
   TensorBox boxes[tensors];  // of A, B and D, and of the last tiles of A and B
   TensorMap maps[tensors];
-  GemmTiles tiles{};
+  TileScheduler tiles{};
   Epilogue<typename Config::TE> epilogue;
   Batch batch;
-  SumsOfClusters others{};
+  ClusterPartials partials{};
   std::int64_t counter_bytes = 0;
 
   GemmSm90Params(Geometry const& g, Schedule const& schedule)
@@ -47,39 +48,39 @@ struct GemmSm90Params {
       made.count = static_cast<std::uint32_t>(count);
       return made;
     };
-    tiles.parts = static_cast<int>(schedule.cluster_k);
+    tiles.splits = static_cast<int>(schedule.cluster_k);
     tiles.clusters = static_cast<int>(schedule.split_k / schedule.cluster_k);
     counter_bytes = schedule.counter_bytes;
-    tiles.pair_m = schedule.cluster_m;
-    tiles.pair_n = schedule.cluster_n;
+    tiles.multicast_m = schedule.cluster_m;
+    tiles.multicast_n = schedule.cluster_n;
     tiles.ctas = Divisor(cluster() * static_cast<unsigned>(tiles.clusters));
-    tiles.m = group(g.m, blk_m * tiles.pair_m);
-    tiles.n = group(g.n, blk_n * tiles.pair_n);
+    tiles.m = group(g.m, blk_m * tiles.multicast_m);
+    tiles.n = group(g.n, blk_n * tiles.multicast_n);
     tiles.k = group(g.k, blk_k);
     tiles.is_flat = g.m.rank() <= 1 && g.n.rank() <= 1 && g.k.rank() <= 1 && g.l.rank() == 0;
-    while ((1 << tiles.log2_parts) < tiles.parts) ++tiles.log2_parts;
+    while ((1 << tiles.log2_splits) < tiles.splits) ++tiles.log2_splits;
     tiles.has_outer_k = tiles.k.count != tiles.k.tiles.divisor;
     tiles.extent_m = static_cast<int>(g.m.rank() > 0 ? g.m[0].extent : 1);
     tiles.extent_n = static_cast<int>(g.n.rank() > 0 ? g.n[0].extent : 1);
     for (int i = 0; i < 2; ++i) tiles.l[i] = Divisor(static_cast<std::uint32_t>(i < g.l.rank() ? g.l[i].extent : 1));
 
-    auto& order = tiles.order;
+    auto& raster = tiles.raster;
     auto const rows = static_cast<std::uint32_t>(std::max(schedule.raster, 1));
-    order.per_product = Divisor(tiles.m.count * tiles.n.count);
-    order.per_band = Divisor(rows * tiles.n.count);
-    order.rows = Divisor(rows);
-    order.bands = static_cast<std::uint32_t>(divide_up(tiles.m.count, rows));
-    order.last_rows = Divisor(tiles.m.count - (order.bands - 1) * rows);
-    tiles.count = static_cast<int>(order.per_product.divisor * g.l.size());
-    tiles.part_tiles = static_cast<int>(schedule.has_split_k() ? schedule.k_tiles : tiles.k.count);
+    raster.per_product = Divisor(tiles.m.count * tiles.n.count);
+    raster.per_band = Divisor(rows * tiles.n.count);
+    raster.rows = Divisor(rows);
+    raster.bands = static_cast<std::uint32_t>(divide_up(tiles.m.count, rows));
+    raster.last_rows = Divisor(tiles.m.count - (raster.bands - 1) * rows);
+    tiles.count = static_cast<int>(raster.per_product.divisor * g.l.size());
+    tiles.split_tiles = static_cast<int>(schedule.has_split_k() ? schedule.k_tiles : tiles.k.count);
 
-    tiles.rows_a = rows_to_copy(g.m, Config::along_a, blk_m, Config::copy_rows_a, tiles.pair_n);
-    tiles.rows_b = rows_to_copy(g.n, Config::along_b, blk_n, Config::copy_rows_b, tiles.pair_m);
+    tiles.rows_a = rows_to_copy(g.m, Config::along_a, blk_m, Config::copy_rows_a, tiles.multicast_n);
+    tiles.rows_b = rows_to_copy(g.n, Config::along_b, blk_n, Config::copy_rows_b, tiles.multicast_m);
     auto const factor_a = [&](int rows) {
-      return factor(g, Role::a, g.m, Config::along_a, rows, tiles.pair_n, tiles.a);
+      return factor(g, Role::a, g.m, Config::along_a, rows, tiles.multicast_n, tiles.a);
     };
     auto const factor_b = [&](int rows) {
-      return factor(g, Role::b, g.n, Config::along_b, rows, tiles.pair_m, tiles.b);
+      return factor(g, Role::b, g.n, Config::along_b, rows, tiles.multicast_m, tiles.b);
     };
     boxes[0] = factor_a(tiles.rows_a.all);
     boxes[1] = factor_b(tiles.rows_b.all);
@@ -98,7 +99,7 @@ struct GemmSm90Params {
     boxes[2] = tiles.stores_boxes ? result(g) : boxes[0];
   }
 
-  // Calls visit(map, box, role) for each array that the copy engine moves.
+  // Calls visit(map, box, role) for each array that TMA moves.
   template <class Visit>
   void for_each_tensor(Visit const& visit) {
     constexpr Role kRolesOf[tensors] = {Role::a, Role::b, Role::d, Role::a, Role::b};
@@ -114,38 +115,38 @@ struct GemmSm90Params {
     epilogue.beta = numeric::scalar<T>(x.beta);
     epilogue.scale = numeric::scalar<T>(x.scale);
     for (int i = 0; i < 4; ++i) epilogue.data[i] = x.data[kEpilogueRoles[i]];
-    others.arrived = {static_cast<Arrivals::Number*>(x.parts), x.launch};
-    others.sums = static_cast<char*>(x.parts) + counter_bytes;
+    partials.counters = {static_cast<ArrivalCounters::Word*>(x.parts), x.launch};
+    partials.sums = static_cast<char*>(x.parts) + counter_bytes;
   }
 
   // CTAs of a cluster.
-  unsigned cluster() const { return static_cast<unsigned>(tiles.pair_m * tiles.pair_n * tiles.parts); }
+  unsigned cluster() const { return static_cast<unsigned>(tiles.multicast_m * tiles.multicast_n * tiles.splits); }
 
-  // CTAs: as many as run at a time, each with tiles of its own, one after the other. Where K is in parts, a tile for
-  // each.
+  // Persistent CTAs: as many as run at a time, each with tiles of its own, one after the other. Where K is split, each
+  // has one tile.
   template <class Launch>
   void for_each_grid(int multiprocessors, Launch const& launch) {
     auto const count = static_cast<unsigned>(tiles.count);
     unsigned const clusters = std::max(static_cast<unsigned>(multiprocessors) / cluster(), 1u);
-    unsigned const at_a_time = tiles.parts > 1 ? count : std::min(count, clusters);
+    unsigned const at_a_time = tiles.splits > 1 ? count : std::min(count, clusters);
     tiles.step = static_cast<int>(at_a_time);
     launch(Grid{at_a_time * tiles.ctas.divisor, 1, 1});
   }
 
   // The tile of C that a CTA begins with, by its number: rows, columns and products of the batch.
   Grid first_tile(unsigned cta) const {
-    auto const pair = static_cast<unsigned>(tiles.pair_m * tiles.pair_n);
-    auto const work = tiles(tiles.ctas.divide(cta), static_cast<int>(cta % pair));
-    auto const number = [](GroupTiles const& group, GroupDigits const& x, int pair) {
+    auto const multicast = static_cast<unsigned>(tiles.multicast_m * tiles.multicast_n);
+    auto const work = tiles(tiles.ctas.divide(cta), static_cast<int>(cta % multicast));
+    auto const number = [](GroupTiles const& group, GroupDigits const& x, int multicast) {
       auto const outer = x.outer[0] + x.outer[1] * static_cast<int>(group.outer[0].divisor);
-      return static_cast<unsigned>(x.tile + outer * static_cast<int>(group.tiles.divisor) * pair);
+      return static_cast<unsigned>(x.tile + outer * static_cast<int>(group.tiles.divisor) * multicast);
     };
-    return {number(tiles.m, work.m, tiles.pair_m), number(tiles.n, work.n, tiles.pair_n), work.product};
+    return {number(tiles.m, work.m, tiles.multicast_m), number(tiles.n, work.n, tiles.multicast_n), work.product};
   }
 
   template <class Call>
   decltype(auto) apply(Call const& call) const {
-    return call(maps[0], maps[1], maps[2], maps[3], maps[4], tiles, epilogue, batch, others);
+    return call(maps[0], maps[1], maps[2], maps[3], maps[4], tiles, epilogue, batch, partials);
   }
 
  private:
@@ -178,7 +179,7 @@ struct GemmSm90Params {
     return {extent > tile ? tile : of_last, of_last};
   }
 
-  // A pair shares a k-major tile's rows, or the steps of k of one that is not.
+  // With multicast each CTA loads half of a k-major tile's rows, or half of the steps of k of one that is not.
   static TensorBox factor(Geometry const& g, Role role, Modes const& mn, Major major, int rows, int share,
                           OuterModes& outer) {
     TensorBox box;

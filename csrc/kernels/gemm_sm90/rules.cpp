@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "kernels/common/model.hpp"
-#include "kernels/gemm_sm90/pairs.hpp"
+#include "kernels/gemm_sm90/multicast.hpp"
 #include "problem/tensor_box.hpp"
 
 // How fast gemm_sm90 is.
@@ -55,7 +55,7 @@ std::int64_t in_tiles(Modes const& modes, int tile) {
 // What a tile's results take on their way out, in microseconds.
 struct Store {
   double us;
-  bool beside;  // while the other warpgroup multiplies, if it has a tile of its own
+  bool beside;  // while the other warpgroup multiplies: ping-pong
 };
 
 Store store_of(Geometry const& g, Traits const& t, double elements) {
@@ -65,7 +65,7 @@ Store store_of(Geometry const& g, Traits const& t, double elements) {
   constexpr double kFinishedByTwoPerUs = 3300;
   bool const along_n = g.n.rank() > 0 && g.n[0].stride[Role::d] == 1;
   bool const is_plain = model::is_plain(g);
-  bool const by_two = t.tile[1] > 128;  // warpgroups that share a tile
+  bool const by_two = t.tile[1] > 128;  // warpgroups that share a tile: cooperative
   if (!finishes_in_boxes(g, along_n)) {
     return {elements / (!is_plain ? model::kFinishedPerUs : by_two ? 2 * kPerUs : kPerUs), !by_two};
   }
@@ -73,7 +73,7 @@ Store store_of(Geometry const& g, Traits const& t, double elements) {
   return {kFirst + elements / (by_two ? kFinishedByTwoPerUs : kFinishedPerUs), !by_two};
 }
 
-// Lines of 128 bytes of the second-level cache that a line of a box takes, relative to one: most take two if lines of
+// Lines of 128 bytes of L2 that a line of a box takes, relative to one: most take two if lines of
 // the array do not begin with one.
 double lines_of_box(Geometry const& g, Role role, Modes const& mn, Major major) {
   constexpr double kTwo = 1.45;
@@ -83,9 +83,9 @@ double lines_of_box(Geometry const& g, Role role, Modes const& mn, Major major) 
   return across[0].stride[role] * bytes_of(g.type[role]) % kLine == 0 ? 1 : kTwo;
 }
 
-// What a CTA's copy engine takes for a step of k: lines of 128 bytes of the second-level cache, two for one of a box if
-// lines of the array do not begin with one.
-double us_of_lines(Geometry const& g, Traits const& t, Pairs const& pairs, double scale) {
+// What TMA loads for a CTA in a step of k: lines of 128 bytes of L2, two for one of a box if lines of the array do not
+// begin with one.
+double us_of_lines(Geometry const& g, Traits const& t, Multicast const& multicast, double scale) {
   constexpr double kUsPerLine = 1.1e-3;
   constexpr int kLine = 128;
   auto const lines = [&](Modes const& mn, Role role, Major major, int tile, int shared_by) {
@@ -95,11 +95,11 @@ double us_of_lines(Geometry const& g, Traits const& t, Pairs const& pairs, doubl
     return static_cast<double>(in_box) * (lines_of_box(g, role, mn, major) > 1 ? 2 : 1) / shared_by;
   };
   return kUsPerLine / scale *
-         (lines(g.m, Role::a, t.operands.major_a, t.tile[0], pairs.n) +
-          lines(g.n, Role::b, t.operands.major_b, t.tile[1], pairs.m));
+         (lines(g.m, Role::a, t.operands.major_a, t.tile[0], multicast.n) +
+          lines(g.n, Role::b, t.operands.major_b, t.tile[1], multicast.m));
 }
 
-// Of a step of k of the last tile: zeros that the copy engine fills lines with, of an array that is not k-major.
+// Of a step of k of the last tile: zeros that TMA fills lines with, of an array that is not k-major.
 double us_of_zeros(Geometry const& g, Traits const& t, double scale) {
   constexpr double kBytesPerUs = 57e3;
   constexpr int kLine = 128;
@@ -112,9 +112,9 @@ double us_of_zeros(Geometry const& g, Traits const& t, double scale) {
   return (bytes(g.m, Role::a, t.operands.major_a) + bytes(g.n, Role::b, t.operands.major_b)) / (kBytesPerUs * scale);
 }
 
-Pairs pairs_in(Geometry const& g, Traits const& t, bool has_split_k) {
+Multicast multicast_in(Geometry const& g, Traits const& t, bool has_split_k) {
   auto const first = [](Modes const& modes) { return modes.rank() > 0 ? modes[0].extent : 1; };
-  return pairs_of(first(g.m), first(g.n), t.tile[0], t.tile[1], has_split_k);
+  return multicast_of(first(g.m), first(g.n), t.tile[0], t.tile[1], has_split_k);
 }
 
 // A persistent CTA goes from tile to tile.
@@ -123,8 +123,8 @@ Estimate estimate(Task const& task, Schedule const& s) {
   Traits const& t = task.entry.traits;
   DeviceInfo const& device = task.device;
   Extents const x = model::extents_of(task, s);
-  constexpr double kMemory = 1.1;  // what memory delivers to the copy engine, relative to what it does to threads
-  constexpr double kCache = 1.3;   // the same of the second-level cache
+  constexpr double kMemory = 1.1;  // what memory delivers to TMA, relative to what it does to threads
+  constexpr double kCache = 1.3;   // the same of L2
   constexpr double kNear = 25e6;   // bytes of arrays that half of that cache has, as the last kernel may have left them
   constexpr double kBusiest = 0.7;  // of the multiprocessors: as many take all that it delivers
   Speed const speed = speed_of(t);
@@ -135,9 +135,9 @@ Estimate estimate(Task const& task, Schedule const& s) {
   auto const k_tiles = static_cast<double>(model::tiles(std::max<std::int64_t>(k, 1), t.tile[2]));
   double const elements = static_cast<double>(t.tile[0]) * t.tile[1];
   bool const is_itself = &task.judged == &task.geometry;
-  Pairs const pairs = is_itself ? Pairs{s.cluster_m, s.cluster_n} : pairs_in(g, t, s.has_split_k());
+  Multicast const multicast = is_itself ? Multicast{s.cluster_m, s.cluster_n} : multicast_in(g, t, s.has_split_k());
   double const math = 2 * elements * t.tile[2] * k_tiles / (speed.tflops * 1e6 / model::kMultiprocessors * scale);
-  double const steps = std::max(math, us_of_lines(g, t, pairs, scale) * k_tiles);
+  double const steps = std::max(math, us_of_lines(g, t, multicast, scale) * k_tiles);
   Store const store = store_of(g, t, elements);
   auto const count = static_cast<double>(model::tiles(m, t.tile[0]) * model::tiles(n, t.tile[1]) * x.l);
   // CTAs that share K are a cluster, of which fewer fit.
@@ -145,9 +145,9 @@ Estimate estimate(Task const& task, Schedule const& s) {
   auto const at_once = static_cast<double>(device.clusters_of(in_cluster) * in_cluster);
   double const waves = model::ceil_div(count, at_once);
   constexpr double kBeginUs = 0.35;  // a whole epilogue, before its tile's first step
-  constexpr double kPairUs = 0.2;    // pairs that share K wait for each other
+  constexpr double kPairUs = 0.2;    // CTAs that share both K and loads wait for each other
   double const tile = steps + speed.us_per_tile + (model::is_plain(g) ? 0 : kBeginUs);
-  // Warpgroups with tiles of their own take turns at the tensor cores, and the last results are waited for.
+  // Ping-pong warpgroups take turns at the tensor cores, and the last results are waited for.
   double const zeros = std::max(us_of_zeros(g, t, scale) * k_tiles - math, 0.0);
   double const us = speed.us_once + zeros + (in_cluster > s.cluster_k ? kPairUs : 0) +
                     (store.beside && waves > 1 ? waves * std::max(tile, (tile + store.us) / 2) + store.us
@@ -159,9 +159,9 @@ Estimate estimate(Task const& task, Schedule const& s) {
   double cache = 0;
   if (g.multiplies) {
     double const of_a = static_cast<double>(x.m) * static_cast<double>(model::tiles(n, t.tile[1])) *
-                        lines_of_box(g, Role::a, g.m, t.operands.major_a) / pairs.n;
+                        lines_of_box(g, Role::a, g.m, t.operands.major_a) / multicast.n;
     double const of_b = static_cast<double>(x.n) * static_cast<double>(model::tiles(m, t.tile[0])) *
-                        lines_of_box(g, Role::b, g.n, t.operands.major_b) / pairs.m;
+                        lines_of_box(g, Role::b, g.n, t.operands.major_b) / multicast.m;
     double const busy = std::min(1.0, count / (device.multiprocessors * kBusiest));
     cache = (of_a + of_b) * bytes_of(g.type[Role::a]) * static_cast<double>(x.k) * static_cast<double>(x.l) /
             (model::cache_speed(device) * kCache * busy);
@@ -206,24 +206,26 @@ std::int64_t cluster_of(Task const& task, std::int64_t split_k, std::int64_t til
   return most;
 }
 
-Pairs pairs(Task const& task, bool has_split_k) { return pairs_in(task.geometry, task.entry.traits, has_split_k); }
+Multicast multicast(Task const& task, bool has_split_k) {
+  return multicast_in(task.geometry, task.entry.traits, has_split_k);
+}
 
 // A band so high that what runs at a time is about as high as it is wide.
-int raster_of(Task const& task, Pairs const& pairs) {
+int raster_of(Task const& task, Multicast const& multicast) {
   Traits const& t = task.entry.traits;
   double const at_once = task.device.multiprocessors;
-  auto const wanted = std::lround(std::sqrt(at_once * t.tile[1] / t.tile[0]) / pairs.m);
-  auto const rows = in_tiles(task.geometry.m, t.tile[0] * pairs.m) / (t.tile[0] * pairs.m);
+  auto const wanted = std::lround(std::sqrt(at_once * t.tile[1] / t.tile[0]) / multicast.m);
+  auto const rows = in_tiles(task.geometry.m, t.tile[0] * multicast.m) / (t.tile[0] * multicast.m);
   return static_cast<int>(std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(rows, 1)));
 }
 
 // What follows from a schedule's decisions.
-Proposal proposal(Task const& task, Schedule s, Pairs const& pairs) {
+Proposal proposal(Task const& task, Schedule s, Multicast const& multicast) {
   Traits const& t = task.entry.traits;
   auto const tiles = tiles_of_c(task.geometry, t);
-  s.cluster_m = pairs.m;
-  s.cluster_n = pairs.n;
-  if (s.raster == 0) s.raster = raster_of(task, pairs);
+  s.cluster_m = multicast.m;
+  s.cluster_n = multicast.n;
+  if (s.raster == 0) s.raster = raster_of(task, multicast);
   if (s.has_split_k()) s.k_tiles = model::up(tiles_of_k(task.geometry, t), s.split_k);
   s.ctas = tiles * s.split_k;
   s.reserve(tiles, task.entry.resources.sum_bytes);
@@ -240,7 +242,7 @@ Proposal proposal(Task const& task, Schedule s, Pairs const& pairs) {
 }
 
 // May the CTAs of two neighbouring tiles, with all that share their K, be a cluster, and all clusters run at a time?
-bool fit_in_pairs(Task const& task, Schedule const& s, std::int64_t tiles) {
+bool fit_with_multicast(Task const& task, Schedule const& s, std::int64_t tiles) {
   auto const ctas = 2 * s.cluster_k;
   return ctas <= task.entry.resources.max_cluster &&
          tiles * (s.split_k / s.cluster_k) <= 2 * task.device.clusters_of(ctas);
@@ -254,9 +256,9 @@ std::optional<Proposal> split(Task const& task, std::int64_t split_k) {
   s.cluster_k = cluster_of(task, split_k, tiles);
   if (s.cluster_k == 1) return std::nullopt;
   Proposal const alone = proposal(task, s, {});
-  if (!fit_in_pairs(task, s, tiles)) return alone;
-  Proposal const in_pairs = proposal(task, s, pairs(task, true));
-  return in_pairs.estimate.us < alone.estimate.us ? in_pairs : alone;
+  if (!fit_with_multicast(task, s, tiles)) return alone;
+  Proposal const with_multicast = proposal(task, s, multicast(task, true));
+  return with_multicast.estimate.us < alone.estimate.us ? with_multicast : alone;
 }
 
 // CTAs that share a tile's K leave no tile without one at a time, and have two tiles of K or more each. They are a
@@ -279,7 +281,7 @@ std::vector<std::int64_t> splits_of_k(Task const& task) {
 }
 
 void propose(Task const& task, bool may_split_k, std::vector<Proposal>& proposals) {
-  proposals.push_back(proposal(task, {}, pairs(task, false)));
+  proposals.push_back(proposal(task, {}, multicast(task, false)));
   if (!may_split_k) return;
   for (auto const split_k : splits_of_k(task)) {
     if (auto const found = split(task, split_k)) proposals.push_back(*found);
@@ -314,7 +316,7 @@ std::optional<Proposal> complete(Task const& task, Schedule const& wanted) {
     if (!found) return std::nullopt;
     s = found->schedule;
   }
-  Pairs const together = !is_open || s.has_split_k() ? Pairs{s.cluster_m, s.cluster_n} : pairs(task, false);
+  Multicast const together = !is_open || s.has_split_k() ? Multicast{s.cluster_m, s.cluster_n} : multicast(task, false);
   if (is_open && !s.has_split_k()) s = {};
   s.raster = wanted.raster;
   auto const tile = task.entry.traits.tile[0] * together.m;

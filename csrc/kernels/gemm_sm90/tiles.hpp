@@ -2,10 +2,11 @@
 
 #include <cstdint>
 
-#include "kernels/common/arrivals.hpp"
+#include "kernels/common/epilogue.cuh"
 #include "kernels/common/mode_map.hpp"
 
-// Which tiles a CTA computes, one after the other, and where the copy engine finds them.
+// The static tile scheduler of a persistent kernel: which tiles a CTA computes, one after the other, and where TMA
+// finds them.
 namespace cute_py::kernels {
 
 // Modes of a group: one that is cut in tiles, and others of which a tile has one element.
@@ -30,19 +31,10 @@ CUTE_HOST_DEVICE GroupDigits digits_of(GroupTiles const& group, std::uint32_t nu
           {static_cast<int>(rest - last * group.outer[0].divisor), static_cast<int>(last)}};
 }
 
-// What the clusters that share a tile's K leave to each other.
-struct SumsOfClusters {
-  Arrivals arrived;      // (part of a cluster,tile)
-  void* sums = nullptr;  // (sums of some lines,cluster,part of a cluster,tile)
-};
-
-// A bias of a tile's rows, or of its columns, is brought to shared memory; any other is read where it is.
-enum class BiasOf : std::uint8_t { none, rows, columns, elements };
-
 // What a further mode of an operand is.
 enum class Outer : std::uint8_t { none, mn0, mn1, k0, k1, l0, l1, l2 };
 
-// An operand's modes in the order of the copy engine: its tiled modes, (k,mn) or (mn,k), and up to three of these.
+// An operand's modes in the order of its tensor map: its tiled modes, (k,mn) or (mn,k), and up to three of these.
 struct OuterModes {
   Outer mode[3] = {Outer::none, Outer::none, Outer::none};
 };
@@ -58,10 +50,10 @@ CUTE_HOST_DEVICE int outer_coordinate(Outer which, GroupDigits const& mn, GroupD
   return which == Outer::l2 ? l[2] : c;
 }
 
-// The tiles of a product. Neighbours in the order of the numbers share rows of A or columns of B, which are in the
-// second-level cache then: bands of `rows` rows of tiles are gone through column by column. Rows, or columns, are
-// counted in pairs where a cluster computes two.
-struct TileOrder {
+// The raster of the tiles of a product. Tiles that are computed at a time share rows of A or columns of B in L2: each
+// band of `rows` rows of tiles goes column by column. Rows, or columns, are counted in pairs where a cluster has two of
+// them.
+struct Raster {
   Divisor per_product;
   Divisor per_band;
   Divisor rows;
@@ -82,23 +74,23 @@ struct TileOrder {
   }
 };
 
-// Rows of a tile of A, or of B, that are copied. The copy engine fills what lies outside of an array with zeros, 16
-// bytes at a time, which takes longer than to bring what is there: so the last tile has boxes of its own.
+// Rows of a tile of A, or of B, that TMA loads. It fills what lies outside of an array with zeros, 16 bytes at a time,
+// which takes longer than to load what is there: so the last tile has boxes of its own.
 struct RowsToCopy {
   int all;      // of a tile
   int of_last;  // of the last tile, if it has fewer
 
-  // Of a tile that begins there; a pair's second one may begin behind the last row.
+  // Of a tile that begins there; the second one of a cluster may begin behind the last row.
   CUTE_HOST_DEVICE int operator()(int first_row, int of_tile, int extent) const {
     return first_row + of_tile <= extent ? all : first_row < extent ? of_last : 0;
   }
 };
 
-// The tiles of a launch, and the modes of its arrays.
-struct GemmTiles {
-  TileOrder order;
+// The tiles of a launch, and the modes of its arrays. A CTA has every `step`th tile.
+struct TileScheduler {
+  Raster raster;
   int count = 1;  // of all products
-  GroupTiles m;   // counted in pairs along the first mode, where there are pairs along it
+  GroupTiles m;   // counted in pairs along the first mode, where a cluster has two along it
   GroupTiles n;
   GroupTiles k;
   Divisor l[2];  // extents of the first modes of L
@@ -107,19 +99,19 @@ struct GemmTiles {
   OuterModes d;
   int extent_m;  // of the first mode
   int extent_n;
-  int pair_m = 1;  // 2: CTAs with neighbouring tiles of A share a tile of B
-  int pair_n = 1;  // 2: the other way round
-  int parts = 1;   // of K in a cluster, a power of two: each a CTA, or a pair
-  int log2_parts = 0;
+  int multicast_m = 1;  // as Multicast has it
+  int multicast_n = 1;
+  int splits = 1;  // of K in a cluster, a power of two: each a CTA, or two with multicast
+  int log2_splits = 0;
   int clusters = 1;  // that share a tile's K
-  int part_tiles;    // of K, in each but the last
-  Divisor ctas;      // that share the K of a tile, or of a pair's two
+  int split_tiles;   // of K, in each split but the last
+  Divisor ctas;      // that share the K of a tile, or of two with multicast
   int step = 1;      // from a tile to the next of the same CTA
   RowsToCopy rows_a;
   RowsToCopy rows_b;
   bool is_flat;  // one mode in M, N and K, none in L
   bool has_outer_k;
-  bool stores_boxes;      // D is written by the copy engine
+  bool stores_boxes;      // D is written by TMA
   bool finishes = false;  // sums get the whole epilogue before they leave in boxes
   BiasOf bias = BiasOf::none;
   bool brings_bias = false;
@@ -132,19 +124,19 @@ struct GemmTiles {
     int l[3];
   };
 
-  CUTE_HOST_DEVICE Work operator()(std::uint32_t number, int rank_in_pair) const {
+  CUTE_HOST_DEVICE Work operator()(std::uint32_t number, int multicast_rank) const {
     if (is_flat) {
-      auto const at = order(number);
+      auto const at = raster(number);
       return {0,
-              {static_cast<int>(at.m) * pair_m + (pair_m - 1) * rank_in_pair, {0, 0}},
-              {static_cast<int>(at.n) * pair_n + (pair_n - 1) * rank_in_pair, {0, 0}},
+              {static_cast<int>(at.m) * multicast_m + (multicast_m - 1) * multicast_rank, {0, 0}},
+              {static_cast<int>(at.n) * multicast_n + (multicast_n - 1) * multicast_rank, {0, 0}},
               {0, 0, 0}};
     }
-    std::uint32_t const product = order.per_product.divide(number);
-    auto const at = order(number - product * order.per_product.divisor);
+    std::uint32_t const product = raster.per_product.divide(number);
+    auto const at = raster(number - product * raster.per_product.divisor);
     Work work{product, digits_of(m, at.m), digits_of(n, at.n), {}};
-    work.m.tile = work.m.tile * pair_m + (pair_m - 1) * rank_in_pair;
-    work.n.tile = work.n.tile * pair_n + (pair_n - 1) * rank_in_pair;
+    work.m.tile = work.m.tile * multicast_m + (multicast_m - 1) * multicast_rank;
+    work.n.tile = work.n.tile * multicast_n + (multicast_n - 1) * multicast_rank;
     std::uint32_t const l_rest = l[0].divide(product);
     std::uint32_t const l_last = l[1].divide(l_rest);
     work.l[0] = static_cast<int>(product - l_rest * l[0].divisor);

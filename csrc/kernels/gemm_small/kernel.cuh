@@ -15,14 +15,9 @@
 #include "kernels/common/epilogue.cuh"
 #include "kernels/common/modes.cuh"
 #include "kernels/common/namespace.hpp"
+#include "kernels/common/neighbours.hpp"
 
 namespace cute_py::kernels::cutlass_scheduled {
-
-// Neighbouring elements that are read and written as vectors of at most 16 bytes.
-template <class T, int N>
-struct alignas(cute::min(16, N * static_cast<int>(sizeof(T)))) Neighbours {
-  T value[N];
-};
 
 // One operand (MN,K) of the products of a CTA.
 template <class Config>
@@ -81,7 +76,7 @@ struct SmallTile {
           int const mn_e = mn + (operand.k_major ? 0 : e);
           int const k_e = k + (operand.k_major ? e : 0);
           bool const exists = mn_e < extent_mn && k_e < extent_k;
-          elements.value[e] = exists ? from[mn_e * stride_mn + k_e * stride_k] : T(0);
+          elements.x[e] = exists ? from[mn_e * stride_mn + k_e * stride_k] : T(0);
         }
         to(i, line_of_all) = elements;
       }
@@ -133,7 +128,7 @@ struct SmallTile {
       auto const values = *reinterpret_cast<Neighbours<T, length> const*>(reinterpret_cast<char const*>(shared) + patch.begin[i]);
       patch.begin[i] += k_major ? 16 : operand.advance;
       CUTE_UNROLL
-      for (int e = 0; e < length; ++e) x[i * length + e] = numeric::convert<S>(values.value[e]);
+      for (int e = 0; e < length; ++e) x[i * length + e] = numeric::convert<S>(values.x[e]);
     }
     if (operand.conjugate) {
       CUTE_UNROLL
@@ -213,9 +208,9 @@ CUTE_DEVICE void store_small(EpilogueOf<typename Config::TE> const& product, CSt
         CUTE_UNROLL
         for (int i = 0; i < N; ++i) {
           TE const sum = numeric::convert<TE>(sums(i, j));
-          TE const x = e.reads_c ? numeric::axpby<TE>(e.alpha, sum, e.beta, numeric::convert<TE>(values.value[i]))
+          TE const x = e.reads_c ? numeric::axpby<TE>(e.alpha, sum, e.beta, numeric::convert<TE>(values.x[i]))
                                  : numeric::times<TE>(e.alpha, sum);
-          values.value[i] = numeric::narrow<D>(x, false);
+          values.x[i] = numeric::narrow<D>(x, false);
         }
         target = values;
       }

@@ -107,7 +107,7 @@ class PermutePlan {
     }
     a_.word_bytes = widest_word(g, Role::a, &TiledMode::a);
     d_.word_bytes = widest_word(g, Role::d, &TiledMode::d);
-    // Lines of D go on from CTA to CTA, as long as the second-level cache has where they end.
+    // Lines of D go on from CTA to CTA, as long as L2 has where they end.
     std::stable_sort(modes_.begin(), modes_.end(),
                      [](TiledMode const& x, TiledMode const& y) { return length(x.d) < length(y.d); });
     // Of a small array the tiles are smaller, so that most multiprocessors have one.

@@ -11,10 +11,10 @@
 
 #include <cute/tensor.hpp>
 
-#include "kernels/common/epilogue.cuh"
 #include "kernels/common/modes.cuh"
 #include "kernels/common/namespace.hpp"
 #include "kernels/common/predication.cuh"
+#include "kernels/common/write_staged.cuh"
 
 namespace cute_py::kernels::cutlass_scheduled {
 
@@ -140,20 +140,7 @@ void sgemm_2(ProblemShape shape_MNK,
   }
 
   // Epilogue
-  if constexpr (!Config::nested) {
-    if (epilogue.in_place) {
-      if constexpr (Config::predicated) {
-        store_inside(epilogue.alpha, tCrC, tCcC, shape_MN, epilogue.beta, tCgC);
-      } else {
-        store(epilogue.alpha, tCrC, epilogue.beta, tCgC);
-      }
-      return;
-    }
-  }
-  if constexpr (Config::fuses) {
-    store_fused<size<0>(cta_tiler), size<1>(cta_tiler), Config::threads, sizeof(shared)>(
-        EpilogueOf<typename Config::TE>(epilogue, batch, blockIdx.z), tCrC, tCcC, cC(0,0), shape_MN, shared_memory);
-  }
+  store_tile<Config, false, sizeof(shared)>(epilogue, batch, blockIdx.z, tCrC, tCcC, tCgC, cC(0,0), shape_MN, shared_memory);
 }
 
 }  // namespace cute_py::kernels::cutlass_scheduled

@@ -12,11 +12,11 @@
 
 #include <cute/tensor.hpp>
 
-#include "kernels/common/epilogue.cuh"
 #include "kernels/common/modes.cuh"
 #include "kernels/common/namespace.hpp"
-#include "kernels/common/parts.cuh"
 #include "kernels/common/predication.cuh"
+#include "kernels/common/reduce_global.cuh"
+#include "kernels/common/write_staged.cuh"
 
 namespace cute_py::kernels::cutlass_scheduled {
 
@@ -26,7 +26,7 @@ void sgemm_sm70(ProblemShape shape_MNK,
                 typename Config::PointerA A, AStride dA,
                 typename Config::PointerB B, BStride dB,
                 typename Config::TC      * C, CStride dC,
-                Epilogue<typename Config::TE> const epilogue, Batch const batch, Parts const parts)
+                Epilogue<typename Config::TE> const epilogue, Batch const batch, SplitK const split_k)
 {
   using namespace cute;
 
@@ -50,9 +50,9 @@ void sgemm_sm70(ProblemShape shape_MNK,
   CUTE_STATIC_ASSERT_V(size(copy_b) == Int<Config::threads>{});                                         // threads that copy B
   CUTE_STATIC_ASSERT_V(size(mma) == Int<Config::threads>{});                                            // threads that compute C
 
-  // This CTA's product of the batch, and its tiles of K
-  auto const part = parts(blockIdx.z, ceil_div(size<2>(shape_MNK), size<2>(cta_tiler)));
-  auto const to = batch.operands(batch.first + part.l);                                                // A, B, C
+  // This CTA's product of the batch, and its split of K
+  auto const split = split_k(blockIdx.z, ceil_div(size<2>(shape_MNK), size<2>(cta_tiler)));
+  auto const to = batch.operands(batch.first + split.l);                                                // A, B, C
 
   // Full and tiled tensors
   auto shape_MK = select<0,2>(shape_MNK);
@@ -127,9 +127,9 @@ void sgemm_sm70(ProblemShape shape_MNK,
   auto k_block_max = size<2>(tCrA);
   CUTE_STATIC_ASSERT_V(k_block_max > Int<1>{});
 
-  if (part.begin < part.end) {
-    load_tile(part.begin);
-    expect_parts(parts, batch.first + part.l, part.number);  // meanwhile
+  if (split.begin < split.end) {
+    load_tile(split.begin);
+    prepare_counters(split_k, batch.first + split.l, split.number);  // meanwhile
     copy(tArA, tAsA);
     copy(tBrB, tBsB);
 
@@ -140,9 +140,9 @@ void sgemm_sm70(ProblemShape shape_MNK,
   }
 
   // Main loop: while k-block k is multiplied, k-block k+1 is on its way from shared memory and tile k_tile+1 from global
-  for (int k_tile = part.begin; k_tile < part.end; ++k_tile) {
+  for (int k_tile = split.begin; k_tile < split.end; ++k_tile) {
     // The last tile is loaded once more rather than not: behind a branch, the loads would be scheduled after the math.
-    int const k_tile_next = k_tile + 1 < part.end ? k_tile + 1 : k_tile;
+    int const k_tile_next = k_tile + 1 < split.end ? k_tile + 1 : k_tile;
     CUTE_UNROLL
     for (int k_block = 0; k_block < k_block_max; ++k_block) {
       if (k_block == k_block_max - 1) {
@@ -165,26 +165,13 @@ void sgemm_sm70(ProblemShape shape_MNK,
     }
   }
 
-  // Where K is in parts, the last of their CTAs goes on with the sums of all
-  if (!add_parts<Config::threads>(parts, batch.first + part.l, part.number, size(tCrC), tCrC, shared_memory)) {
+  // Split-K: the last CTA to arrive goes on with the sums of all
+  if (!reduce_global<Config::threads>(split_k, batch.first + split.l, split.number, size(tCrC), tCrC, shared_memory)) {
     return;
   }
 
   // Epilogue
-  if constexpr (!Config::nested) {
-    if (epilogue.in_place) {
-      if constexpr (Config::predicated) {
-        store_inside(epilogue.alpha, tCrC, tCcC, shape_MN, epilogue.beta, tCgC);
-      } else {
-        store_vectors(epilogue.alpha, tCrC, epilogue.beta, tCgC);
-      }
-      return;
-    }
-  }
-  if constexpr (Config::fuses) {
-    store_fused<size<0>(cta_tiler), size<1>(cta_tiler), Config::threads, sizeof(shared)>(
-        EpilogueOf<typename Config::TE>(epilogue, batch, part.l), tCrC, tCcC, cC(0,0), shape_MN, shared_memory);
-  }
+  store_tile<Config, true, sizeof(shared)>(epilogue, batch, split.l, tCrC, tCcC, tCgC, cC(0,0), shape_MN, shared_memory);
 }
 
 }  // namespace cute_py::kernels::cutlass_scheduled

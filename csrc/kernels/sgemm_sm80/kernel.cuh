@@ -7,18 +7,20 @@
 //            aligned pointers and leading dimensions
 // Numerics:  fp32 fused multiply-add, k ascending, one accumulator per element of C; or, where the TiledMMA has
 //            several warps along K, that many: each sums every so many steps, and these are added in the order of the
-//            warps; bitwise repeatable
+//            warps, splits of K in theirs; bitwise repeatable
+// Reduce:    sliced-K in a CTA, split-K through global memory
+// Write:     vectors out of registers; else staged through shared memory, in vectors or scattered
 // Smem:      Config::stages tiles of A and of B, dynamic
 // Threads:   Config::threads, all of them copy, all of them compute
 #pragma once
 
 #include <cute/tensor.hpp>
 
-#include "kernels/common/epilogue.cuh"
 #include "kernels/common/gather.cuh"
 #include "kernels/common/namespace.hpp"
-#include "kernels/common/parts.cuh"
-#include "kernels/common/slices.cuh"
+#include "kernels/common/reduce_global.cuh"
+#include "kernels/common/reduce_sliced_k.cuh"
+#include "kernels/common/write_staged.cuh"
 
 namespace cute_py::kernels::cutlass_scheduled {
 
@@ -28,7 +30,7 @@ void sgemm_sm80(ProblemShape shape_MNK,
                 typename Config::PointerA A, AStride dA,
                 typename Config::PointerB B, BStride dB,
                 typename Config::TC      * C, CStride dC,
-                Epilogue<typename Config::TE> const epilogue, Batch const batch, Parts const parts)
+                Epilogue<typename Config::TE> const epilogue, Batch const batch, SplitK const split_k)
 {
   using namespace cute;
 
@@ -54,9 +56,9 @@ void sgemm_sm80(ProblemShape shape_MNK,
   CUTE_STATIC_ASSERT_V(size<2>(sA_layout) == Int<Config::stages>{});                                    // PIPE
   CUTE_STATIC_ASSERT_V(size<2>(sB_layout) == Int<Config::stages>{});                                    // PIPE
 
-  // This CTA's product of the batch, and its tiles of K
-  auto const part = parts(blockIdx.z, ceil_div(size<2>(shape_MNK), size<2>(cta_tiler)));
-  auto const to = batch.operands(batch.first + part.l);                                                // A, B, C
+  // This CTA's product of the batch, and its split of K
+  auto const split = split_k(blockIdx.z, ceil_div(size<2>(shape_MNK), size<2>(cta_tiler)));
+  auto const to = batch.operands(batch.first + split.l);                                                // A, B, C
 
   // Full and tiled tensors
   auto shape_MK = select<0,2>(shape_MNK);
@@ -106,9 +108,9 @@ void sgemm_sm80(ProblemShape shape_MNK,
 
   auto load_tile = [&](int k_tile, int pipe) {                                                          // gmem -> smem, asynchronous
     if constexpr (Config::nested) {
-      operands.copy_a(k_tile, k_tile < part.end, tAsA(_,_,_,pipe));
-      operands.copy_b(k_tile, k_tile < part.end, tBsB(_,_,_,pipe));
-    } else if (k_tile < part.end) {
+      operands.copy_a(k_tile, k_tile < split.end, tAsA(_,_,_,pipe));
+      operands.copy_b(k_tile, k_tile < split.end, tBsB(_,_,_,pipe));
+    } else if (k_tile < split.end) {
       copy(copy_a, tAgA(_,_,_,k_tile), tAsA(_,_,_,pipe));
       copy(copy_b, tBgB(_,_,_,k_tile), tBsB(_,_,_,pipe));
     }
@@ -131,7 +133,7 @@ void sgemm_sm80(ProblemShape shape_MNK,
   clear(tCrC);
 
   if constexpr (Config::nested) {
-    operands.begin(A + to.in[0], B + to.in[1], part.begin);
+    operands.begin(A + to.in[0], B + to.in[1], split.begin);
 
     __syncthreads();  // the offsets, found by all threads, become visible to all threads
 
@@ -144,15 +146,15 @@ void sgemm_sm80(ProblemShape shape_MNK,
 
   CUTE_UNROLL
   for (int k_tile = 0; k_tile < Config::stages - 1; ++k_tile) {
-    load_tile(part.begin + k_tile, k_tile);
+    load_tile(split.begin + k_tile, k_tile);
     cp_async_fence();
   }
-  expect_parts(parts, batch.first + part.l, part.number);  // meanwhile
+  prepare_counters(split_k, batch.first + split.l, split.number);  // meanwhile
 
   int pipe_read  = 0;                    // the stage that is multiplied
   int pipe_write = Config::stages - 1;   // the stage that is filled
 
-  if (part.begin < part.end) {
+  if (split.begin < split.end) {
     cp_async_wait<Config::stages - 2>();  // this thread's part of the first tile has arrived
     __syncthreads();                      // the first tile, written by all threads, becomes visible to all threads
 
@@ -162,10 +164,10 @@ void sgemm_sm80(ProblemShape shape_MNK,
 
   // Main loop: while k-block k is multiplied, k-block k+1 is on its way from shared memory and stages - 1 tiles from global.
   // Of operands of any modes, where further steps of k are is found now and then
-  int k_tile = part.begin;
+  int k_tile = split.begin;
   CUTE_NO_UNROLL
-  while (k_tile < part.end) {
-    int stop = part.end;
+  while (k_tile < split.end) {
+    int stop = split.end;
     if constexpr (Config::nested) {
       stop = min(operands.advance(k_tile + Config::stages - 1) - (Config::stages - 1), stop);
     }
@@ -196,26 +198,22 @@ void sgemm_sm80(ProblemShape shape_MNK,
 
   cp_async_wait<0>();  // this thread's part of the tiles beyond the last, which is zeros, has arrived, too
 
-  // Where the steps of K are in slices, their sums are added, each thread's for a share of its results
-  add_slices<Config, sizeof(shared)>(tCrC, tCcC, shared_memory, [&](auto& sums, auto const& coords) {
-    // Where K is in parts, the last of their CTAs goes on with the sums of all
-    if (!add_parts<Config::threads>(parts, batch.first + part.l, part.number, size(sums), sums, shared_memory)) {
+  // Sliced-K: the sums of the warps that share K are reduced, each thread's for a share of its results
+  reduce_sliced_k<Config, sizeof(shared)>(tCrC, tCcC, shared_memory, [&](auto& sums, auto const& coords) {
+    // Split-K: the last CTA to arrive goes on with the sums of all
+    if (!reduce_global<Config::threads>(split_k, batch.first + split.l, split.number, size(sums), sums, shared_memory)) {
       return;
     }
 
     // Epilogue
-    if constexpr (!Config::nested) {
-      if (epilogue.in_place) {
-        store_vectors(epilogue.alpha, sums, epilogue.beta, tCgC);
+    if constexpr (Config::nested) {
+      if (epilogue.in_place && epilogue.run > 1 && !epilogue.along_n) {
+        store_rows<size<0>(cta_tiler), size<1>(cta_tiler), Config::threads>(
+            EpilogueOf<typename Config::TE>(epilogue, to.in[2]), sums, coords, cC(0,0), shape_MN, shared_memory);
         return;
       }
-    } else if (epilogue.in_place && epilogue.run > 1 && !epilogue.along_n) {
-      store_rows<size<0>(cta_tiler), size<1>(cta_tiler), Config::threads>(
-          EpilogueOf<typename Config::TE>(epilogue, to.in[2]), sums, coords, cC(0,0), shape_MN, shared_memory);
-      return;
     }
-    store_fused<size<0>(cta_tiler), size<1>(cta_tiler), Config::threads, sizeof(shared)>(
-        EpilogueOf<typename Config::TE>(epilogue, batch, part.l), sums, coords, cC(0,0), shape_MN, shared_memory);
+    store_tile<Config, true, sizeof(shared)>(epilogue, batch, split.l, sums, coords, tCgC, cC(0,0), shape_MN, shared_memory);
   });
 }
 

@@ -13,8 +13,8 @@
 
 #include <cutlass/arch/barrier.h>
 
-#include "kernels/common/epilogue.cuh"
 #include "kernels/common/namespace.hpp"
+#include "kernels/common/write_staged.cuh"
 
 namespace cute_py::kernels::cutlass_scheduled {
 

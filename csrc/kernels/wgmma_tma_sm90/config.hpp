@@ -5,7 +5,7 @@
 
 namespace cute_py::kernels {
 
-// Two warpgroups that share a tile of C, 64 rows each; stages of shared memory filled by the copy engine.
+// Two warpgroups that share a tile of C, 64 rows each; stages of shared memory filled by TMA.
 template <class T, Major major_a, Major major_b, Form>
 struct WgmmaTmaSm90 {
   using TA = T;

@@ -1,7 +1,7 @@
 // C(m,n,l) = alpha * sum_k A(m,k,l) * B(n,k,l) + beta * C(m,n,l), or any other epilogue
 //
-// After:     wgmma_sm90, with the copy engine of SM90 (TMA): one thread asks for boxes of A and B, whose bytes an mbarrier
-//            counts as they arrive; the engine swizzles, and fills with zeros what lies beyond the ends
+// After:     wgmma_sm90, with TMA loads: one thread starts those of A and B, whose bytes a transaction barrier counts as they
+//            arrive (expect_tx); TMA swizzles, and fills with zeros what lies beyond the ends
 // Requires:  any M, N, K >= 0; a unit stride along Config::along_a and along_b, other strides and pointers multiples of 16 bytes
 // Numerics:  products exact, summed by the tensor core in float32, groups of k ascending; bitwise repeatable
 // Smem:      Config::stages tiles of A and of B, and two mbarriers for each stage, dynamic
@@ -12,8 +12,8 @@
 
 #include <cutlass/arch/barrier.h>
 
-#include "kernels/common/epilogue.cuh"
 #include "kernels/common/namespace.hpp"
+#include "kernels/common/write_staged.cuh"
 #include "problem/tensor_box.hpp"
 
 namespace cute_py::kernels::cutlass_scheduled {
@@ -54,7 +54,7 @@ void wgmma_tma_sm90(typename Config::ProblemShape shape_MNK,
   Tensor sA = make_tensor(make_smem_ptr(shared.a), sA_layout);                                          // (BLK_M,BLK_K,PIPE)
   Tensor sB = make_tensor(make_smem_ptr(shared.b), sB_layout);                                          // (BLK_N,BLK_K,PIPE)
 
-  // Copies: the first thread asks for the boxes of a tile, and says how many bytes will arrive
+  // Copies: the first thread starts the loads of a tile, and says how many bytes will arrive (expect_tx)
   bool const copies  = threadIdx.x == 0;
   int  const k_tiles = ceil_div(size<2>(shape_MNK), blk_k);
   int  const product = batch.first + blockIdx.z;

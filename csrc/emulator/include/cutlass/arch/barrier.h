@@ -34,6 +34,11 @@ struct ClusterTransactionBarrier : ClusterBarrier {
 
 struct NamedBarrier {
   static constexpr std::uint32_t reserved = 8;  // of CUTLASS's own
+  std::uint32_t threads;
+  std::uint32_t number;
+
+  NamedBarrier(std::uint32_t threads, std::uint32_t number) : threads(threads), number(number) {}
+  void sync() const { sync(threads, number); }
   static void sync(std::uint32_t threads, std::uint32_t number) {
     cute_py::emulator::named_barrier(static_cast<int>(number + reserved), static_cast<int>(threads), true);
   }

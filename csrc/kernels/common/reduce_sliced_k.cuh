@@ -5,16 +5,16 @@
 #include "kernels/common/neighbours.hpp"
 #include "kernels/common/operand.hpp"
 
-// Steps of K in slices: threads with the same results, each of which sums every so many steps.
+// Reduce policy: sliced-K. Warps of one CTA share K: threads with the same results sum every so many steps each.
 namespace cute_py::kernels {
 
-// Adds the sums of all slices, in their order, and calls then(sums, coords) with a thread's share of its results: the
-// first of its columns in the first slice, the next in the second. acc and coords are (MMA,MMA_M,MMA_N), and so are
-// sums and coords of a share. The threads of a slice follow one another.
+// Reduces the partial sums of all slices through shared memory, in their order, and calls then(sums, coords) with a thread's
+// share of its results: the first of its columns in the first slice, the next in the second. acc and coords are
+// (MMA,MMA_M,MMA_N), and so are sums and coords of a share. The threads of a slice follow one another.
 //
 // Requires: no thread still needs the shared memory after a barrier.
 template <class Config, int SharedBytes, class Acc, class Coords, class Then>
-CUTE_DEVICE void add_slices(Acc& acc, Coords const& coords, void* shared, Then const& then)
+CUTE_DEVICE void reduce_sliced_k(Acc& acc, Coords const& coords, void* shared, Then const& then)
 {
   using namespace cute;
   constexpr int slices = kSlices<typename Config::TiledMma>;
@@ -29,12 +29,12 @@ CUTE_DEVICE void add_slices(Acc& acc, Coords const& coords, void* shared, Then c
     constexpr int vectors_of_share = vectors / slices;
     constexpr int columns_of_share = decltype(size<2>(acc))::value / slices;
     static_assert(vectors_of_share * slices * together == values && columns_of_share > 0);
-    static_assert(SharedBytes >= Config::threads * values * int(sizeof(T)), "room for the sums of all threads");
+    static_assert(SharedBytes >= Config::threads * values * int(sizeof(T)), "room for the partial sums of all threads");
     constexpr int threads_of_slice = Config::threads / slices;
     int const own_slice = static_cast<int>(threadIdx.x) / threads_of_slice;
-    Vector* const sums = static_cast<Vector*>(shared) + static_cast<int>(threadIdx.x) % threads_of_slice;
+    Vector* const partials = static_cast<Vector*>(shared) + static_cast<int>(threadIdx.x) % threads_of_slice;
     auto const at = [&](int slice, int vector) -> Vector& {
-      return sums[(slice * vectors + vector) * threads_of_slice];
+      return partials[(slice * vectors + vector) * threads_of_slice];
     };
 
     __syncthreads();  // all threads have read what was in shared memory
@@ -47,7 +47,7 @@ CUTE_DEVICE void add_slices(Acc& acc, Coords const& coords, void* shared, Then c
       at(own_slice, v) = own;
     }
 
-    __syncthreads();  // the sums of all slices become visible to all threads
+    __syncthreads();  // the partial sums of all slices become visible to all threads
 
     auto const shares = make_tile(_, _, Int<columns_of_share>{});
     Tensor total = make_fragment_like(logical_divide(acc, shares)(_, _, make_coord(_, 0)));
