@@ -61,7 +61,8 @@ CUTE_DEVICE void add_array(EpilogueOf<float> const& product, Accumulators& acc, 
   float const times = array == kEpilogueC ? e.beta : 1.0f;
   auto const stride_m = static_cast<int>(e.m.stride[array][0]);
   auto const stride_n = static_cast<int>(e.n.stride[array][0]);
-  auto const first = e.m.offset(tile.first_m, array) + e.n.offset(tile.first_n, array) + first_row * stride_m + first_column * stride_n;
+  auto const of_tile = e.m.offset(tile.first_m, array) + e.n.offset(tile.first_n, array);
+  auto const first = of_tile + first_row * stride_m + first_column * stride_n;
   // In the place of an element that does not exist, the last one of its row or column is read: loads without a condition, of
   // which several are in flight.
   int const last_row = tile.rows - 1 - first_row;

@@ -134,7 +134,7 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
 
   int  const warp       = __shfl_sync(0xffffffff, static_cast<int>(threadIdx.x) / 32, 0);
   int  const rank       = static_cast<int>(cute::block_rank_in_cluster());
-  int  const multicast  = tiles.multicast_m * tiles.multicast_n;  // CTAs that tiles of A, or of B, are loaded for: 1, or 2
+  int  const multicast  = tiles.multicast_m * tiles.multicast_n;  // CTAs that share tiles of A, or of B: 1, or 2
   int  const multicast_rank = rank & (multicast - 1);
   int  const split      = rank >> (multicast - 1);      // of K, in the cluster
   bool const splits_k   = tiles.splits > 1;
@@ -163,7 +163,7 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
   int const ctas        = static_cast<int>(tiles.ctas.divisor);                    // that share a tile, or two
   int const first_work  = static_cast<int>(tiles.ctas.divide(blockIdx.x));
   int const work_step   = tiles.step;
-  int const cluster     = splits_k ? (blockIdx.x - first_work * ctas) >> (tiles.log2_splits + multicast - 1) : 0;  // that shares K
+  int const cluster     = splits_k ? (blockIdx.x - first_work * ctas) >> (tiles.log2_splits + multicast - 1) : 0;  // of a tile
   int const k_begin     = splits_k ? ((cluster << tiles.log2_splits) + split) * tiles.split_tiles : 0;
   int const k_end       = min(k_begin + tiles.split_tiles, static_cast<int>(tiles.k.count));
   int const first       = first_work + (splits_k ? 0 : turn * work_step);  // where K is split, for all
@@ -325,7 +325,7 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
     CUTE_STATIC_ASSERT_V(size<2>(tCrC) == Int<1>{});
 
     int const lane = threadIdx.x % 32;
-    int const producer = rank - multicast_rank + lane;  // of the CTAs that load tiles for this one, or itself
+    int const producer = rank - multicast_rank + lane;  // a CTA that loads tiles for this one
     auto release = [&](int stage, bool is_one = true) {                                                 // this warp has read it
       Empty::arrive(&shared.empty[stage], producer, is_one && lane < multicast);
     };
@@ -361,7 +361,7 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
       if (Config::promotes || k_begin >= k_end) clear(tCrD);
       mma.accumulate_ = SM90::GMMA::ScaleOut::Zero;
       if (turns > 1 && number != first_work) {
-        NamedBarrier::sync(Config::consumer_threads, Config::consumers + 1 + turn);  // ping-pong: the other's main loop is behind it
+        NamedBarrier::sync(Config::consumer_threads, Config::consumers + 1 + turn);  // ping-pong: the other's turn is over
       }
       int read = 0;  // the stage of the step before, if there is one
       bool has_arrived = false;
