@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "cpu/arithmetic.hpp"
-#include "cpu/line_kernel.hpp"
+#include "cpu/operations.hpp"
 #include "numeric/epilogue.hpp"
 
 namespace cute_py::cpu {
@@ -38,10 +38,10 @@ class Finish {
   using E = numeric::EpilogueType<Accumulator>;
 
  public:
-  Finish(Geometry const& g, Arguments const& x, LineKernel<Scalar> const& kernel)
+  Finish(Geometry const& g, Arguments const& x, Kernels<Scalar> const& kernels)
       : g_(g),
         x_(x),
-        kernel_(kernel),
+        kernels_(kernels),
         alpha_(numeric::scalar<E>(x.alpha)),
         beta_(numeric::scalar<E>(x.beta)),
         scale_(numeric::scalar<E>(x.scale)) {
@@ -67,8 +67,8 @@ class Finish {
     if constexpr (std::is_same_v<E, Scalar>) {
       if (plain_ && lines[Role::d].stride == 1 && (!g_.reads_c || lines[Role::c].stride == 1)) {
         auto const* const c = g_.reads_c ? static_cast<E const*>(x_.data[Role::c]) + lines[Role::c].offset : nullptr;
-        kernel_.scale(count, alpha_, sums, g_.reads_c ? beta_ : E(0), c,
-                      static_cast<E*>(x_.data[Role::d]) + lines[Role::d].offset);
+        kernels_.elementwise.scale(count, alpha_, sums, g_.reads_c ? beta_ : E(0), c,
+                                   static_cast<E*>(x_.data[Role::d]) + lines[Role::d].offset);
         return;
       }
     }
@@ -94,7 +94,7 @@ class Finish {
   template <class T>
   bool tile(std::int64_t rows, std::int64_t columns, T const* sums, std::int64_t column, BiasOfTile<T> const& bias,
             T* d, std::int64_t const* d_columns) const {
-    return kernel_.finish(g_.activation, rows, columns, alpha_, sums, column, bias, d, d_columns);
+    return kernels_.elementwise.finish(g_.activation, rows, columns, alpha_, sums, column, bias, d, d_columns);
   }
 
  private:
@@ -128,7 +128,7 @@ class Finish {
   // x = alpha * sums + beta * c, unless c is null.
   void scale(std::int64_t count, E const& alpha, Accumulator const* sums, E const* c, E* x) const {
     if constexpr (std::is_same_v<E, Scalar>) {
-      kernel_.scale(count, alpha, sums, c == nullptr ? E(0) : beta_, c, x);
+      kernels_.elementwise.scale(count, alpha, sums, c == nullptr ? E(0) : beta_, c, x);
     } else if (c == nullptr) {
       for (std::int64_t i = 0; i < count; ++i) x[i] = numeric::times<E>(alpha, static_cast<E>(sums[i]));
     } else {
@@ -140,7 +140,7 @@ class Finish {
 
   void add(std::int64_t count, E const* y, E* x) const {
     if constexpr (std::is_same_v<E, Scalar>) {
-      kernel_.add(count, y, x);
+      kernels_.sums.add(count, y, x);
     } else {
       for (std::int64_t i = 0; i < count; ++i) x[i] = x[i] + numeric::load(y + i);
     }
@@ -149,13 +149,13 @@ class Finish {
   void store(std::int64_t count, E const* x, Line const& line) const {
     if constexpr (std::is_same_v<E, Scalar>) {
       if (g_.type[Role::d] == numeric::kDTypeOf<E> && !g_.saturate && line.stride == 1) {
-        kernel_.scale(count, E(1), x, E(0), nullptr, static_cast<E*>(x_.data[Role::d]) + line.offset);
+        kernels_.elementwise.scale(count, E(1), x, E(0), nullptr, static_cast<E*>(x_.data[Role::d]) + line.offset);
         return;
       }
     }
     if constexpr (std::is_same_v<E, float> && std::is_same_v<Scalar, float>) {
       void* const to = element(x_.data[Role::d], g_.type[Role::d], line.offset);
-      if (!g_.saturate && line.stride == 1 && kernel_.narrow(g_.type[Role::d], count, x, to)) return;
+      if (!g_.saturate && line.stride == 1 && kernels_.convert.narrow(g_.type[Role::d], count, x, to)) return;
     }
     numeric::with_type<numeric::kWritableOnHost<E>>(g_.type[Role::d], [&](auto const& sample) {
       using Stored = std::decay_t<decltype(sample)>;
@@ -170,7 +170,7 @@ class Finish {
   bool widen(Role role, Line const& line, std::int64_t count, E* to) const {
     if constexpr (std::is_same_v<E, float> && std::is_same_v<Scalar, float>) {
       return line.stride == 1 &&
-             kernel_.widen(g_.type[role], count, element(x_.data[role], g_.type[role], line.offset), to);
+             kernels_.convert.widen(g_.type[role], count, element(x_.data[role], g_.type[role], line.offset), to);
     } else {
       return false;
     }
@@ -178,7 +178,7 @@ class Finish {
 
   bool activate_in_vectors(std::int64_t count, E* x) const {
     if constexpr (std::is_same_v<E, Scalar>) {
-      return kernel_.activate(g_.activation, count, x);
+      return kernels_.math.activate(g_.activation, count, x);
     } else {
       return false;
     }
@@ -186,7 +186,7 @@ class Finish {
 
   Geometry const& g_;
   Arguments const& x_;
-  LineKernel<Scalar> const& kernel_;
+  Kernels<Scalar> const& kernels_;
   E const alpha_;
   E const beta_;
   E const scale_;

@@ -1,25 +1,9 @@
-#if defined(__SSE2__)
-#include <immintrin.h>
-#elif defined(__aarch64__)
-#include <arm_neon.h>
-#endif
-
-#include <type_traits>
-
-#include "cpu/line_kernel.hpp"
-#include "cpu/micro_kernel.hpp"
+#include "problem/entry.hpp"
 
 namespace cute_py::cpu {
 namespace {
 constexpr Isa kIsa = Isa::baseline;
 }
-
-// clang-format off: in this order
-#include "cpu/vectors.inl"
-#include "cpu/register_tile.inl"
-#include "cpu/micro_kernel.inl"
-#include "cpu/word_kernel.inl"
-#include "cpu/line_kernel.inl"
-// clang-format on
-
 }  // namespace cute_py::cpu
+
+#include "cpu/operations.inl"

@@ -1,15 +1,9 @@
 #pragma once
 
+#include "cpu/isa.hpp"
 #include "problem/entry.hpp"
 
 namespace cute_py::cpu {
-
-// That there are vectors of every type for.
-#ifdef __x86_64__
-inline constexpr Isa kWidestIsa = Isa::avx512;
-#else
-inline constexpr Isa kWidestIsa = Isa::baseline;
-#endif
 
 // A function of the host, made ready for a geometry.
 template <int (*run_on_host)(Geometry const&, Arguments const&, Execution const&)>

@@ -22,11 +22,10 @@
 #include "base/parallel.hpp"
 #include "base/workspace.hpp"
 #include "cpu/arithmetic.hpp"
-#include "cpu/block_sums.hpp"
-#include "cpu/elements.hpp"
+#include "cpu/dot/block_sums.hpp"
+#include "cpu/elementwise/rectangles.hpp"
 #include "cpu/finish.hpp"
 #include "cpu/launch.hpp"
-#include "cpu/line_kernel.hpp"
 #include "cpu/loop_plan.hpp"
 #include "problem/entry.hpp"
 
@@ -84,9 +83,9 @@ class Loops {
   static_assert(kMostOfLine >= kLine);
 
  public:
-  Loops(LineKernel<Scalar> const& kernel, LineKernel<Scalar> const& narrow, LineKernel<double> const& pairs,
+  Loops(Kernels<Scalar> const& kernels, GemvKernel<Scalar> const& narrow, TransposeKernel<double> const& pairs,
         Geometry const& g, LoopPlan const& plan, Arguments const& x, Execution const& execution)
-      : kernel_(kernel),
+      : kernels_(kernels),
         narrow_(narrow),
         pairs_(pairs),
         g_(g),
@@ -98,7 +97,7 @@ class Loops {
         execution_(execution),
         a_{x.data[Role::a], g, Role::a, plan.free},
         b_{x.data[Role::b], g, Role::b, plan.free},
-        finish_(g, x, kernel) {}
+        finish_(g, x, kernels) {}
 
   void run() const {
     Mode const& line = plan_.free[0];
@@ -186,7 +185,7 @@ class Loops {
       group = memory.take<Scalar>(kParts * kMostOfLine);
       if (of.plan_.blocks <= kBlocksOfGroup) return;
       sums = memory.take<Sum>(kParts * kMostOfLine);
-      lost = memory.take<Sum>(kParts * kMostOfLine);
+      compensation = memory.take<Sum>(kParts * kMostOfLine);
     }
 
     static std::size_t bytes_of(Loops const& of) {
@@ -205,7 +204,7 @@ class Loops {
     Scalar* acc = nullptr;
     Scalar* group = nullptr;  // see BlockSums
     Sum* sums = nullptr;
-    Sum* lost = nullptr;
+    Sum* compensation = nullptr;
     std::int64_t* rows_a = nullptr;
     std::int64_t* rows_b = nullptr;
   };
@@ -221,7 +220,7 @@ class Loops {
   void sum(Place const& place, Scratch& s) const {
     find_rows(place, s);
     auto const count = kParts * place.count;
-    BlockSums<Scalar> const all{kernel_, count, s.group, s.sums, s.lost};
+    BlockSums<Scalar> const all{kernels_.sums, count, s.group, s.sums, s.compensation};
     Scalar* acc = s.acc;
     if (plan_.blocks == 0) std::fill_n(acc, count, Scalar(0));
     // As many blocks at a time as there is room for; they can take the place of rows.
@@ -242,7 +241,7 @@ class Loops {
   void sum_by_blocks(Place const& place, std::int64_t threads) const {
     auto const count = kParts * place.count;
     Scratch scratch(*this);
-    BlockSums<Scalar> const all{kernel_, count, scratch.group, scratch.sums, scratch.lost};
+    BlockSums<Scalar> const all{kernels_.sums, count, scratch.group, scratch.sums, scratch.compensation};
     auto const at_once = std::min(plan_.blocks, std::max<std::int64_t>(kSumsOfBlocks / count, 1));
     AlignedBuffer<Scalar> sums(at_once * count);
     Scalar* acc = sums.data;
@@ -330,7 +329,7 @@ class Loops {
     for (std::int64_t f = 0; f < count; ++f) {
       Scalar* const to = count > 1 ? sums.data : acc;
       Scalar const* const other = y.at(rows_y[f]);
-      kernel_.sum_blocks(steps, kBlockOfK, x.at(rows_x[f] + begin), are_two ? other + begin : nullptr, other, to);
+      kernels_.dot.blocks(steps, kBlockOfK, x.at(rows_x[f] + begin), are_two ? other + begin : nullptr, other, to);
       for (std::int64_t i = 0; count > 1 && i < blocks; ++i) acc[i * count + f] = to[i];
     }
   }
@@ -338,9 +337,9 @@ class Loops {
   void multiply(std::int64_t count, std::int64_t steps, LineFactor<Scalar> const& a, LineFactor<Scalar> const& b,
                 Scalar* acc, bool is_first) const {
     if constexpr (kComplex) {
-      kernel_.multiply_complex(count, steps, a, a_.conjugate, b, b_.conjugate, acc, is_first);
+      kernels_.complex_gemv.lines(count, steps, a, a_.conjugate, b, b_.conjugate, acc, is_first);
     } else {
-      kernel_.multiply(count, steps, a, b, acc, is_first);
+      kernels_.gemv.lines(count, steps, a, b, acc, is_first);
     }
   }
 
@@ -387,7 +386,7 @@ class Loops {
   // The sums of up to kRowsAtOnce rows over some steps of k. `differ`: their parts of k do.
   void sum_rows(std::int64_t const* rows_a, std::int64_t const* rows_b, std::int64_t lanes, std::int64_t k,
                 std::int64_t count_k, bool differ, Scalar* acc, Scratch& s) const {
-    auto const width = round_up(lanes, kernel_.lanes);
+    auto const width = round_up(lanes, kernels_.gemv.lanes);
     auto const step_a = g_.k.rank() == 0 ? 0 : g_.k[0].stride[Role::a];
     auto const step_b = g_.k.rank() == 0 ? 0 : g_.k[0].stride[Role::b];
     bool const in_place = in_rows(a_, differ) || in_rows(b_, differ);
@@ -443,19 +442,18 @@ class Loops {
       bool const share_a_set =
           far_ && lanes > kPlacesOfSet && (rows_x[1] - rows_x[0]) * std::int64_t{sizeof(Scalar)} % kBytesOfSets == 0;
       bool const by_blocks = differ || plan_.blocks <= 2;  // the same steps of the rows behind these come next
-      NextOfRows const next{far_, by_blocks || is_last, by_blocks ? 0 : is_last ? -at_x : steps};
-      auto const& kernel = share_a_set && kernel_.lanes > kPlacesOfSet ? narrow_ : kernel_;
+      RowsAhead const ahead{far_, by_blocks || is_last, by_blocks ? 0 : is_last ? -at_x : steps};
+      auto const& gemv = share_a_set && kernels_.gemv.lanes > kPlacesOfSet ? narrow_ : kernels_.gemv;
       for (std::int64_t first = 0; first < lanes;) {
         int vectors = 1;
-        while (vectors < vectors_ && vectors * kernel.lanes < lanes - first) vectors *= 2;
-        int const together = vectors * kernel.lanes;
+        while (vectors < vectors_ && vectors * gemv.lanes < lanes - first) vectors *= 2;
+        int const together = vectors * gemv.lanes;
         for (int i = 0; i < together; ++i) {
           auto const lane = std::min(first + i, lanes - 1);
           starts_x[i] = x.at(rows_x[lane] + at_x);
           starts_y[i] = y.at(rows_y[lane] + at_y);
         }
-        kernel.multiply_rows(steps, starts_x, y_varies ? starts_y : nullptr, shared, acc + first, is_first, vectors,
-                             next);
+        gemv.rows(steps, starts_x, y_varies ? starts_y : nullptr, shared, acc + first, is_first, vectors, ahead);
         first += together;
       }
       return true;
@@ -481,8 +479,8 @@ class Loops {
         for (std::int64_t lane = 0; lane < width; ++lane) {
           starts[lane] = x.at(rows[std::min(lane, lanes - 1)] + offset);
         }
-        for (std::int64_t lane = 0; lane < width; lane += kernel_.lanes) {
-          kernel_.transpose(starts + lane, steps, buffer + lane, width);
+        for (std::int64_t lane = 0; lane < width; lane += kernels_.gemv.lanes) {
+          kernels_.transpose.rows(starts + lane, steps, buffer + lane, width);
         }
         return {buffer, true, width};
       }
@@ -519,7 +517,7 @@ class Loops {
       starts[pair] = reinterpret_cast<double const*>(x.at(rows[std::min(2 * pair, lanes - 2)] + offset));
     }
     for (std::int64_t pair = 0; pair < width / 2; pair += pairs_.lanes) {
-      pairs_.transpose(starts + pair, steps, reinterpret_cast<double*>(buffer) + pair, width / 2);
+      pairs_.rows(starts + pair, steps, reinterpret_cast<double*>(buffer) + pair, width / 2);
     }
   }
 
@@ -539,9 +537,9 @@ class Loops {
     }
   }
 
-  LineKernel<Scalar> const& kernel_;
-  LineKernel<Scalar> const& narrow_;  // with half the lanes, where there is such
-  LineKernel<double> const& pairs_;   // moves pairs of floats
+  Kernels<Scalar> const& kernels_;
+  GemvKernel<Scalar> const& narrow_;      // with half the lanes, where there is such
+  TransposeKernel<double> const& pairs_;  // moves pairs of floats
   Geometry const& g_;
   LoopPlan const& plan_;
   bool const far_;           // does what is read come from memory?
@@ -559,31 +557,31 @@ class LoopLaunch final : public Launch {
   using Scalar = typename Arithmetic<compute>::Scalar;
 
  public:
-  LoopLaunch(LineKernel<Scalar> const& kernel, LineKernel<Scalar> const& narrow, LineKernel<double> const& pairs,
+  LoopLaunch(Kernels<Scalar> const& kernels, GemvKernel<Scalar> const& narrow, TransposeKernel<double> const& pairs,
              Geometry const& geometry)
-      : kernel_(kernel), narrow_(narrow), pairs_(pairs), geometry_(geometry), plan_(make_plan(geometry)) {}
+      : kernels_(kernels), narrow_(narrow), pairs_(pairs), geometry_(geometry), plan_(make_plan(geometry)) {}
 
   int run(Arguments const& arguments, Execution const& execution) const override {
     if (geometry_.is_empty()) return 0;
     if constexpr (compute == Compute::f32 || compute == Compute::f64) {
       if (plan_.in_rectangles) {
-        Elements<compute>(kernel_, geometry_, plan_, arguments).run(execution);
+        Rectangles<compute>(kernels_.elementwise, geometry_, plan_, arguments).run(execution);
         return 0;
       }
     }
-    Loops<compute>(kernel_, narrow_, pairs_, geometry_, plan_, arguments, execution).run();
+    Loops<compute>(kernels_, narrow_, pairs_, geometry_, plan_, arguments, execution).run();
     return 0;
   }
 
   std::int64_t scratch_bytes(int host_threads) const override {
     if (geometry_.is_empty() || plan_.in_rectangles) return 0;
-    return Loops<compute>(kernel_, narrow_, pairs_, geometry_, plan_, {}, {}).scratch_bytes(host_threads);
+    return Loops<compute>(kernels_, narrow_, pairs_, geometry_, plan_, {}, {}).scratch_bytes(host_threads);
   }
 
  private:
-  LineKernel<Scalar> const kernel_;
-  LineKernel<Scalar> const narrow_;
-  LineKernel<double> const pairs_;
+  Kernels<Scalar> const& kernels_;
+  GemvKernel<Scalar> const& narrow_;
+  TransposeKernel<double> const& pairs_;
   Geometry const geometry_;
   LoopPlan const plan_;
 };
@@ -591,9 +589,9 @@ class LoopLaunch final : public Launch {
 template <Compute compute, Isa isa>
 std::unique_ptr<Launch> prepare(char const*, Geometry const& geometry, Schedule const&) {
   using Scalar = typename Arithmetic<compute>::Scalar;
-  constexpr Isa narrow = isa > Isa::avx2 ? Isa::avx2 : isa;
-  return std::make_unique<LoopLaunch<compute>>(line_kernel<Scalar, isa>(), line_kernel<Scalar, narrow>(),
-                                               line_kernel<double, isa>(), geometry);
+  constexpr Isa kNarrow = std::min(isa, Isa::avx2);
+  return std::make_unique<LoopLaunch<compute>>(kernels_of<Scalar, isa>(), kernels_of<Scalar, kNarrow>().gemv,
+                                               kernels_of<double, isa>().transpose, geometry);
 }
 
 template <Isa isa, Compute compute>
@@ -605,23 +603,15 @@ void add(std::vector<Entry>& entries) {
   entries.push_back({traits, kHostResources, &loop_rules, &prepare<compute, isa>, nullptr, nullptr});
 }
 
-template <Isa isa>
-void add_each(std::vector<Entry>& entries) {
-  add<isa, Compute::f32>(entries);
-  add<isa, Compute::f64>(entries);
-  add<isa, Compute::c64>(entries);
-  add<isa, Compute::c128>(entries);
-  add<isa, Compute::i32>(entries);
+template <Isa... isa>
+void add_each(std::vector<Entry>& entries, IsaList<isa...>) {
+  ((add<isa, Compute::f32>(entries), add<isa, Compute::f64>(entries), add<isa, Compute::c64>(entries),
+    add<isa, Compute::c128>(entries), add<isa, Compute::i32>(entries)),
+   ...);
 }
 
 }  // namespace
 
-void add_loops(std::vector<Entry>& entries) {
-  add_each<Isa::baseline>(entries);
-#ifdef __x86_64__
-  add_each<Isa::avx2>(entries);
-  add_each<Isa::avx512>(entries);
-#endif
-}
+void add_loops(std::vector<Entry>& entries) { add_each(entries, Isas{}); }
 
 }  // namespace cute_py::cpu

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cpu/line_kernel.hpp"
+#include "cpu/elementwise/elementwise.hpp"
+#include "cpu/gemm/blocking.hpp"
 #include "cpu/loop_plan.hpp"
-#include "cpu/micro_kernel.hpp"
 
 // How fast a core is, roughly: what matters is which is the fastest.
 namespace cute_py::cpu {
@@ -178,11 +178,11 @@ Estimate small(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo 
   auto const l = static_cast<double>(x.l);
 
   bool const in_place = own_a && (stride_of(g.m, Role::a) == 1 || x.m == 1);
-  bool const along_k = !in_place && own_a && stride_of(g.k, Role::a) == 1 && x.n <= tile.few;
-  auto const tiles_n = std::max<std::int64_t>(ceil_div(x.n, x.m <= 2 * lanes ? tile.wide : tile.nr), 1);
+  bool const along_k = !in_place && own_a && stride_of(g.k, Role::a) == 1 && x.n <= tile.nr_along_k;
+  auto const tiles_n = std::max<std::int64_t>(ceil_div(x.n, x.m <= 2 * lanes ? tile.nr_thin : tile.nr), 1);
   auto const columns = static_cast<int>(ceil_div(x.n, tiles_n));
-  auto const rows = in_place           ? tile.vectors_of(columns) * lanes
-                    : along_k          ? tile.vectors_along_k(x.n) * lanes
+  auto const rows = in_place           ? tile.mr_vectors_of(columns) * lanes
+                    : along_k          ? tile.mr_vectors_along_k(x.n) * lanes
                     : x.m <= 2 * lanes ? 2 * lanes
                                        : static_cast<std::int64_t>(t.tile[0]);
   auto const panels = static_cast<double>(std::max<std::int64_t>(ceil_div(x.m, rows), 1));

@@ -19,11 +19,10 @@
 #include "base/parallel.hpp"
 #include "base/workspace.hpp"
 #include "cpu/arithmetic.hpp"
-#include "cpu/block_sums.hpp"
+#include "cpu/dot/block_sums.hpp"
 #include "cpu/finish.hpp"
+#include "cpu/gemm/blocking.hpp"
 #include "cpu/launch.hpp"
-#include "cpu/line_kernel.hpp"
-#include "cpu/micro_kernel.hpp"
 #include "problem/entry.hpp"
 
 namespace cute_py::cpu {
@@ -32,8 +31,6 @@ extern Rules const small_rules;
 
 namespace {
 
-constexpr std::int64_t kMostRows = 48;  // of a packed panel
-constexpr std::int64_t kMostColumns = 14;
 constexpr std::int64_t kMostElements = 448;  // of a register tile
 constexpr double kWorkPerThread = 1 << 21;
 
@@ -45,10 +42,10 @@ class SmallProducts {
   using Sum = SumOf<T>;
 
  public:
-  SmallProducts(MicroKernel<T> const& micro, LineKernel<T> const& line, RegisterTile const& tile, Geometry const& g,
-                Arguments const& x)
-      : micro_(micro),
-        line_(line),
+  SmallProducts(Kernels<T> const& kernels, RegisterTile const& tile, Geometry const& g, Arguments const& x)
+      : kernels_(kernels),
+        tile_(tile),
+        lanes_(kernels.transpose.lanes),
         g_(g),
         m_(g.m.size()),
         n_(g.n.size()),
@@ -56,18 +53,18 @@ class SmallProducts {
         a_(factor(g, x, Role::a, g.m)),
         b_(factor(g, x, Role::b, g.n)),
         x_(x),
-        columns_(columns_of(m_ <= 2 * line.lanes ? tile.wide : tile.nr, n_)),
+        columns_(columns_of(m_ <= 2 * lanes_ ? tile_.nr_thin : tile_.nr, n_)),
         is_in_place_(a_.is_own_type && (a_.row == 1 || m_ == 1)),
-        is_along_k_(!is_in_place_ && a_.is_own_type && a_.step == 1 && n_ <= tile.few),
+        is_along_k_(!is_in_place_ && a_.is_own_type && a_.step == 1 && n_ <= tile_.nr_along_k),
         packs_(!is_in_place_ && !is_along_k_),
         packs_once_(packs_ && k_ <= kMostStepsPacked),
-        rows_(is_in_place_           ? tile.vectors_of(static_cast<int>(columns_)) * line.lanes
-              : is_along_k_          ? tile.vectors_along_k(n_) * line.lanes
-              : m_ <= 2 * line.lanes ? 2 * line.lanes
-                                     : micro.mr),
+        rows_(is_in_place_       ? tile_.mr_vectors_of(static_cast<int>(columns_)) * lanes_
+              : is_along_k_      ? tile_.mr_vectors_along_k(n_) * lanes_
+              : m_ <= 2 * lanes_ ? 2 * lanes_
+                                 : kernels.micro.mr),
         is_by_columns_((!packs_ && m_ <= rows_) ||
                        ((!packs_ || packs_once_) && m_ * k_ * static_cast<std::int64_t>(sizeof(T)) <= kBytesKept)),
-        finish_(g, x, line) {
+        finish_(g, x, kernels) {
     for (Role const role : {Role::c, Role::d, Role::bias, Role::residual}) {
       if (g.has(role)) row_[role] = stride_of(g.m, role), column_[role] = stride_of(g.n, role);
     }
@@ -149,17 +146,17 @@ class SmallProducts {
       if (bytes == 0) return;
       Workspace& from = memory.emplace(bytes);
       if (of.packs_ && of.packed_elements() > kPackedHere) a = from.take<T>(of.packed_elements());
-      if (!of.b_.is_own_type) b = from.take<T>(kBlockOfK * kMostColumns);
+      if (!of.b_.is_own_type) b = from.take<T>(kBlockOfK * kMostNr);
       if (of.k_ <= kBlockOfK) return;
       group = from.take<T>(kMostElements);
       sums = from.take<Sum>(kMostElements);
-      lost = from.take<Sum>(kMostElements);
+      compensation = from.take<Sum>(kMostElements);
     }
 
     static std::size_t bytes_of(SmallProducts const& of) {
       bool const is_here = !of.packs_ || of.packed_elements() <= kPackedHere;
       std::size_t bytes = is_here ? 0 : Workspace::bytes_of<T>(of.packed_elements());
-      if (!of.b_.is_own_type) bytes += Workspace::bytes_of<T>(kBlockOfK * kMostColumns);
+      if (!of.b_.is_own_type) bytes += Workspace::bytes_of<T>(kBlockOfK * kMostNr);
       if (of.k_ > kBlockOfK) {
         bytes += Workspace::bytes_of<T>(kMostElements) + 2 * Workspace::bytes_of<Sum>(kMostElements);
       }
@@ -173,7 +170,7 @@ class SmallProducts {
     T* b = nullptr;      // columns of another type than what is computed in
     T* group = nullptr;  // see BlockSums
     Sum* sums = nullptr;
-    Sum* lost = nullptr;
+    Sum* compensation = nullptr;
     std::int64_t packed = -1;  // the product whose rows are all there
     Execution const* execution = nullptr;
     std::int64_t unchecked = 0;  // multiply-adds since somebody was asked whether to stop
@@ -238,9 +235,9 @@ class SmallProducts {
       }
       auto const multiply = [&](T alpha, T* to, std::int64_t to_column) {
         if (is_along_k_) {
-          micro_.multiply_rows(steps, a, a_.row, rows, b, b_column, b_step, columns, alpha, to, to_column);
+          kernels_.unpacked.along_k(steps, a, a_.row, rows, b, b_column, b_step, columns, alpha, to, to_column);
         } else {
-          micro_.multiply_in_place(steps, a, a_step, rows, b, b_column, b_step, columns, alpha, to, to_column);
+          kernels_.unpacked.along_m(steps, a, a_step, rows, b, b_column, b_step, columns, alpha, to, to_column);
         }
       };
       if (stores_at_once_) {
@@ -249,7 +246,7 @@ class SmallProducts {
         return;
       }
       multiply(T(1), s.acc, rows_);
-      BlockSums<T>{line_, elements, s.group, s.sums, s.lost}.add(k / kBlockOfK, k + steps == k_, s.acc);
+      BlockSums<T>{kernels_.sums, elements, s.group, s.sums, s.compensation}.add(k / kBlockOfK, k + steps == k_, s.acc);
     }
     finish(l, m, n, rows, columns, s.acc);
   }
@@ -278,10 +275,9 @@ class SmallProducts {
   void pack_a(std::int64_t at, std::int64_t rows, std::int64_t steps, T* packed) const {
     if (a_.is_own_type && a_.step == 1) {
       T const* starts[kMostLanes];
-      for (std::int64_t first = 0; first < rows; first += line_.lanes) {
-        for (int lane = 0; lane < line_.lanes; ++lane)
-          starts[lane] = a_.at(at + std::min(first + lane, rows - 1) * a_.row);
-        line_.transpose(starts, steps, packed + first, rows_);
+      for (std::int64_t first = 0; first < rows; first += lanes_) {
+        for (int lane = 0; lane < lanes_; ++lane) starts[lane] = a_.at(at + std::min(first + lane, rows - 1) * a_.row);
+        kernels_.transpose.rows(starts, steps, packed + first, rows_);
       }
       return;
     }
@@ -295,14 +291,14 @@ class SmallProducts {
     auto const at = [&](Role role) { return offset_of(g_.l, role, l) + m * row_[role] + n * column_[role]; };
     if (finish_.is_plain() && row_[Role::d] == 1 && (!g_.reads_c || row_[Role::c] == 1)) {
       auto const* const c = g_.reads_c ? static_cast<T const*>(x_.data[Role::c]) + at(Role::c) : nullptr;
-      micro_.store(finish_.alpha(), acc, rows_, g_.reads_c ? finish_.beta() : T(0), c, columns_c_,
-                   static_cast<T*>(x_.data[Role::d]) + at(Role::d), columns_d_, rows, columns);
+      kernels_.micro.store(finish_.alpha(), acc, rows_, g_.reads_c ? finish_.beta() : T(0), c, columns_c_,
+                           static_cast<T*>(x_.data[Role::d]) + at(Role::d), columns_d_, rows, columns);
       return;
     }
     if (finish_.is_plain() && !g_.reads_c) {
       T* const d = static_cast<T*>(x_.data[Role::d]) + at(Role::d);
       bool const is_dense = column_[Role::d] == 1 && row_[Role::d] == columns;
-      if (is_dense && line_.interleave(rows, columns, finish_.alpha(), acc, rows_, d)) return;
+      if (is_dense && kernels_.elementwise.interleave(rows, columns, finish_.alpha(), acc, rows_, d)) return;
       for (std::int64_t i = 0; i < rows; ++i) {
         for (std::int64_t j = 0; j < columns; ++j) {
           d[i * row_[Role::d] + columns_d_[j]] = finish_.alpha() * acc[j * rows_ + i];
@@ -326,8 +322,9 @@ class SmallProducts {
     }
   }
 
-  MicroKernel<T> const& micro_;
-  LineKernel<T> const& line_;
+  Kernels<T> const& kernels_;
+  RegisterTile const& tile_;
+  std::int64_t const lanes_;
   Geometry const& g_;
   std::int64_t const m_;
   std::int64_t const n_;
@@ -345,9 +342,9 @@ class SmallProducts {
   bool const is_by_columns_;    // do columns go by in the outer loop?
   PerRole<std::int64_t> row_;
   PerRole<std::int64_t> column_;
-  std::int64_t columns_c_[kMostColumns];
-  std::int64_t columns_d_[kMostColumns];
-  std::int64_t columns_bias_[kMostColumns];
+  std::int64_t columns_c_[kMostNr];
+  std::int64_t columns_d_[kMostNr];
+  std::int64_t columns_bias_[kMostNr];
   Finish<compute> const finish_;
 };
 
@@ -356,23 +353,21 @@ class SmallLaunch final : public Launch {
   using T = typename Arithmetic<compute>::Accumulator;
 
  public:
-  SmallLaunch(MicroKernel<T> const& micro, LineKernel<T> const& line, RegisterTile const& tile,
-              Geometry const& geometry)
-      : micro_(micro), line_(line), tile_(tile), geometry_(geometry) {}
+  SmallLaunch(Kernels<T> const& kernels, RegisterTile const& tile, Geometry const& geometry)
+      : kernels_(kernels), tile_(tile), geometry_(geometry) {}
 
   int run(Arguments const& arguments, Execution const& execution) const override {
-    if (!geometry_.is_empty()) SmallProducts<compute>(micro_, line_, tile_, geometry_, arguments).run(execution);
+    if (!geometry_.is_empty()) SmallProducts<compute>(kernels_, tile_, geometry_, arguments).run(execution);
     return 0;
   }
 
   std::int64_t scratch_bytes(int host_threads) const override {
     if (geometry_.is_empty()) return 0;
-    return SmallProducts<compute>(micro_, line_, tile_, geometry_, {}).scratch_bytes(host_threads);
+    return SmallProducts<compute>(kernels_, tile_, geometry_, {}).scratch_bytes(host_threads);
   }
 
  private:
-  MicroKernel<T> const micro_;
-  LineKernel<T> const line_;
+  Kernels<T> const& kernels_;
   RegisterTile const tile_;
   Geometry const geometry_;
 };
@@ -380,15 +375,14 @@ class SmallLaunch final : public Launch {
 template <Compute compute, Isa isa>
 std::unique_ptr<Launch> prepare(char const*, Geometry const& geometry, Schedule const&) {
   using T = typename Arithmetic<compute>::Accumulator;
-  return std::make_unique<SmallLaunch<compute>>(micro_kernel<T, isa>(), line_kernel<T, isa>(), register_tile(isa),
-                                                geometry);
+  return std::make_unique<SmallLaunch<compute>>(kernels_of<T, isa>(), register_tile(isa), geometry);
 }
 
 template <Isa isa, Compute compute>
 void add(std::vector<Entry>& entries) {
   using T = typename Arithmetic<compute>::Accumulator;
   constexpr auto kTile = register_tile(isa);
-  static_assert(kTile.mr(sizeof(T)) <= kMostRows && kTile.wide <= kMostColumns);
+  static_assert(kTile.mr(sizeof(T)) <= kMostMr && kTile.nr_thin <= kMostNr);
   static std::string const name = std::string("cpu_small_") + name_of(isa) + "_" + letters_of(compute);
   Traits traits = host_traits(name.c_str(), "cpu_small", compute);
   traits.modes = {1, 1, kMaxModes};
@@ -401,17 +395,13 @@ void add(std::vector<Entry>& entries) {
   entries.push_back({traits, kHostResources, &small_rules, &prepare<compute, isa>, nullptr, nullptr});
 }
 
+template <Isa... isa>
+void add_each(std::vector<Entry>& entries, IsaList<isa...>) {
+  ((add<isa, Compute::f32>(entries), add<isa, Compute::f64>(entries)), ...);
+}
+
 }  // namespace
 
-void add_small(std::vector<Entry>& entries) {
-  add<Isa::baseline, Compute::f32>(entries);
-  add<Isa::baseline, Compute::f64>(entries);
-#ifdef __x86_64__
-  add<Isa::avx2, Compute::f32>(entries);
-  add<Isa::avx2, Compute::f64>(entries);
-  add<Isa::avx512, Compute::f32>(entries);
-  add<Isa::avx512, Compute::f64>(entries);
-#endif
-}
+void add_small(std::vector<Entry>& entries) { add_each(entries, Isas{}); }
 
 }  // namespace cute_py::cpu

@@ -16,7 +16,7 @@
 #include "base/parallel.hpp"
 #include "cpu/arithmetic.hpp"
 #include "cpu/launch.hpp"
-#include "cpu/line_kernel.hpp"
+#include "cpu/operations.hpp"
 #include "problem/entry.hpp"
 
 namespace cute_py::cpu {
@@ -30,7 +30,7 @@ constexpr std::int64_t kBytesOfBlock = 1 << 15;   // that is no square
 constexpr std::int64_t kBytesOfThread = 1 << 19;  // that are worth a thread
 
 // An array of so many bytes is written past the caches, in blocks of as many bytes along D and along A.
-constexpr std::int64_t kBytesPastCaches = 8 << 20;
+constexpr std::int64_t kBytesStreamed = 8 << 20;
 constexpr std::int64_t kBytesAlongD = 1024;
 constexpr std::int64_t kBytesAlongA = 2048;
 constexpr std::int64_t kBytesOfLine = 64;
@@ -120,16 +120,16 @@ class Copy {
   explicit Copy(Geometry const& g)
       : plan_(g.m),
         elements_(g.m.size()),
-        kernel_(line_kernel<Number, isa>()),
+        kernel_(kernels_of<Number, isa>().transpose),
         in_rows_(plan_.fast_d.stride[Role::a] == 1 && plan_.fast_d.stride[Role::d] == 1),
         transposes_(kHasKernel && !in_rows_ && plan_.fast_d.stride[Role::d] == 1 && plan_.fast_a.stride[Role::a] == 1 &&
                     plan_.fast_d.extent >= kernel_.lanes && plan_.fast_a.extent >= kernel_.lanes),
-        past_caches_(kHasKernel && elements_ * bytes >= kBytesPastCaches),
+        is_streamed_(kHasKernel && elements_ * bytes >= kBytesStreamed),
         d_(plan_.fast_d.extent, most_of_d()),
         a_(plan_.fast_a.extent, most_of_a()),
-        next_d_(plan_.next_d.extent, past_caches_ && transposes_ ? kBytesAlongD / bytes / d_.length : 1),
+        next_d_(plan_.next_d.extent, is_streamed_ && transposes_ ? kBytesAlongD / bytes / d_.length : 1),
         next_a_(plan_.next_a.extent, in_short_rows()               ? kSide
-                                     : past_caches_ && transposes_ ? kBytesAlongA / bytes / a_.length
+                                     : is_streamed_ && transposes_ ? kBytesAlongA / bytes / a_.length
                                                                    : 1) {}
 
   void run(char const* from, char* to, Execution const& execution) const {
@@ -137,7 +137,7 @@ class Copy {
     auto const threads = std::clamp<std::int64_t>(elements_ * bytes / kBytesOfThread, 1, execution.host_threads);
     auto const workers = std::min(threads, count);
     parallel_for(static_cast<int>(threads), workers, [&](std::int64_t worker) {
-      bool const needs_buffer = past_caches_ && transposes_;
+      bool const needs_buffer = is_streamed_ && transposes_;
       auto const columns = needs_buffer ? next_a_.length * a_.length : 0;
       AlignedBuffer<Number> buffer(columns * row_of_buffer());
       for (auto i = count * worker / workers; i < count * (worker + 1) / workers; ++i) {
@@ -145,7 +145,7 @@ class Copy {
         if (i % kUnchecked == 0) execution.check_interrupt();
         copy_block(i, from, to, buffer.data);
       }
-      if (past_caches_) kernel_.stream_end();
+      if (is_streamed_) kernel_.stream_end();
     });
   }
 
@@ -160,12 +160,12 @@ class Copy {
   bool in_short_rows() const { return in_rows_ && plan_.fast_d.extent * bytes < kShortestRow; }
 
   std::int64_t most_of_d() const {
-    if (transposes_) return past_caches_ ? kBytesAlongD / bytes : kSide;
+    if (transposes_) return is_streamed_ ? kBytesAlongD / bytes : kSide;
     return kBytesOfBlock / bytes / (in_rows_ ? 1 : std::min(plan_.fast_a.extent, kSide));
   }
 
   std::int64_t most_of_a() const {
-    if (transposes_ && past_caches_) return kBytesAlongA / bytes;
+    if (transposes_ && is_streamed_) return kBytesAlongA / bytes;
     return in_rows_ && !in_short_rows() ? kBytesOfBlock / bytes / d_.length : kSide;
   }
 
@@ -196,9 +196,9 @@ class Copy {
     from += at(Role::a);
     to += at(Role::d);
     bool const fits = transposes_ && d.count >= kernel_.lanes && a.count >= kernel_.lanes;
-    if (fits && past_caches_) {
-      transpose_past_caches(reinterpret_cast<Number const*>(from), reinterpret_cast<Number*>(to), d, next_d, a, next_a,
-                            buffer);
+    if (fits && is_streamed_) {
+      transpose_and_stream(reinterpret_cast<Number const*>(from), reinterpret_cast<Number*>(to), d, next_d, a, next_a,
+                           buffer);
       return;
     }
     for (std::int64_t j = 0; j < next_a.count; ++j) {
@@ -225,11 +225,11 @@ class Copy {
     for (std::int64_t j = 0; j < count_a; ++j) {
       char const* const x = from + j * plan_.fast_a.stride[Role::a] * bytes;
       char* const y = to + j * plan_.fast_a.stride[Role::d] * bytes;
-      if (in_rows_ && past_caches_) {
+      if (in_rows_ && is_streamed_) {
         char const* const row = from + std::min(j + rows_ahead, count_a - 1) * plan_.fast_a.stride[Role::a] * bytes;
         for (std::int64_t i = 0; i < count_d * bytes; i += kBytesOfLine) __builtin_prefetch(row + i);
       }
-      if (in_rows_ && past_caches_ && count_d * bytes >= kShortestRow) {
+      if (in_rows_ && is_streamed_ && count_d * bytes >= kShortestRow) {
         kernel_.stream(count_d, reinterpret_cast<Number const*>(x), reinterpret_cast<Number*>(y));
       } else if (in_rows_) {
         copy_row(y, x, static_cast<std::size_t>(count_d * bytes));
@@ -268,14 +268,14 @@ class Copy {
     for (std::int64_t i = 0; i < count_d; i += kernel_.lanes) {
       auto const first = std::min<std::int64_t>(i, count_d - kernel_.lanes);
       for (int lane = 0; lane < kernel_.lanes; ++lane) rows[lane] = from + (first + lane) * row;
-      kernel_.transpose(rows, count_a, to + first, step);
+      kernel_.rows(rows, count_a, to + first, step);
     }
   }
 
   // By way of a buffer with a row for each line of D. A row ends where a line of the cache does, if the mode goes on:
   // then each line is written once and as a whole, by the block that it begins in.
-  void transpose_past_caches(Number const* from, Number* to, Part const& d, Part const& next_d, Part const& a,
-                             Part const& next_a, Number* buffer) const {
+  void transpose_and_stream(Number const* from, Number* to, Part const& d, Part const& next_d, Part const& a,
+                            Part const& next_a, Number* buffer) const {
     constexpr std::int64_t kOfLine = kBytesOfLine / bytes;
     auto const row = row_of_buffer();
     auto const behind = next_d.count == 1 ? std::min(kOfLine, plan_.fast_d.extent - d.first - d.count) : 0;
@@ -309,10 +309,10 @@ class Copy {
 
   Plan const plan_;
   std::int64_t const elements_;
-  LineKernel<Number> const kernel_;
+  TransposeKernel<Number> const& kernel_;
   bool const in_rows_;
   bool const transposes_;
-  bool const past_caches_;
+  bool const is_streamed_;
   Sides const d_;
   Sides const a_;
   Sides const next_d_;
@@ -360,14 +360,13 @@ void add(std::vector<Entry>& entries) {
   entries.push_back({traits, kHostResources, &copy_rules, &prepare<isa>, nullptr, nullptr});
 }
 
+template <Isa... isa>
+void add_each(std::vector<Entry>& entries, IsaList<isa...>) {
+  (add<isa>(entries), ...);
+}
+
 }  // namespace
 
-void add_copy(std::vector<Entry>& entries) {
-  add<Isa::baseline>(entries);
-#ifdef __x86_64__
-  add<Isa::avx2>(entries);
-  add<Isa::avx512>(entries);
-#endif
-}
+void add_copy(std::vector<Entry>& entries) { add_each(entries, Isas{}); }
 
 }  // namespace cute_py::cpu

@@ -5,21 +5,21 @@
 #include <type_traits>
 
 #include "cpu/arithmetic.hpp"
-#include "cpu/line_kernel.hpp"
+#include "cpu/dot/dot.hpp"
 
 namespace cute_py::cpu {
 
-// Adds the sums of the blocks of K, in their order and always in the same way, for some elements: those of a group in
-// the type of the accumulator, those of groups in a wider sum.
+// Blocked, compensated summation: adds the sums of the blocks of K, in their order and always in the same way, for some
+// elements. Those of a group are added in the type of the accumulator, those of groups in a wider sum.
 template <class T>
 struct BlockSums {
-  static constexpr bool kKeepsLost = std::is_same_v<T, double>;
+  static constexpr bool kCompensates = std::is_same_v<T, double>;
 
-  LineKernel<T> const& kernel;
+  SumsKernel<T> const& kernel;
   std::int64_t count;
   T* group;        // of the blocks of a group so far; unused if there is one block
-  SumOf<T>* sums;  // of groups so far, and what these lost; unused if there is one group
-  SumOf<T>* lost;
+  SumOf<T>* sums;  // of groups so far, and their compensation; unused if there is one group
+  SumOf<T>* compensation;
 
   // acc: the sums of a block, and after the last one those of all.
   void add(std::int64_t block, bool is_last, T* acc) const {
@@ -35,8 +35,8 @@ struct BlockSums {
     if (goes_on) return;
     bool const is_first = block < kBlocksOfGroup;
     if (is_last && is_first) return;
-    kernel.gather(count, acc, sums, kKeepsLost ? lost : nullptr, is_first);
-    if (is_last) kernel.settle(count, sums, kKeepsLost ? lost : nullptr, acc);
+    kernel.accumulate(count, acc, sums, kCompensates ? compensation : nullptr, is_first);
+    if (is_last) kernel.finalise(count, sums, kCompensates ? compensation : nullptr, acc);
   }
 };
 

@@ -1,12 +1,21 @@
-// The micro-kernel of int8, whose steps of k are in words, included behind register_tile.inl.
+// int8 in words of 32 bits with several steps of k, and the micro-kernel of such words
+//
+//   steps of a word   the processor multiplies and adds by       a word of A             a word of B
+//   4 (AVX512-VNNI)   vpdpbusd: unsigned bytes times signed      bytes + 128 (zero point)  bytes
+//   2 (SSE2, ...)     pmaddwd: numbers of 16 bits                two of 16 bits             two of 16 bits
+//   1                 a product of 32 bits                       one number                 one number
+//
+// Order:  any: sums wrap round in 32 bits and are exact
+#include "cpu/gemm/micro_kernel.inl"
 
+namespace cute_py::cpu {
 namespace {
 
 // The step `s` of a word.
 constexpr std::uint32_t in_word(std::int8_t x, bool is_a, int s) {
   if (kStepsOfWord == 4) {
     std::uint32_t const byte = static_cast<std::uint8_t>(x);
-    return (is_a ? byte ^ 0x80 : byte) << (8 * s);
+    return (is_a ? byte ^ 0x80 : byte) << (8 * s);  // the zero point, 128
   }
   if (kStepsOfWord == 2) return static_cast<std::uint32_t>(static_cast<std::uint16_t>(x)) << (16 * s);
   return static_cast<std::uint32_t>(static_cast<std::int32_t>(x));
@@ -59,14 +68,9 @@ void join_row(std::int64_t steps, std::int8_t const* row, bool is_a, std::uint32
 
 }  // namespace
 
-// Unsigned, so that sums wrap round instead of overflowing; the bits are those of int32.
-template <>
-MicroKernel<std::uint32_t> micro_kernel<std::uint32_t, kIsa>() {
-  using T = std::uint32_t;
-  return {kMr<T>, kNr, 0, &multiply<T>, &multiply_into<T>, nullptr, nullptr, nullptr, nullptr, &add<T>, &store<T>};
-}
-
 template <>
 WordKernel word_kernel<kIsa>() {
-  return {kStepsOfWord, &join_steps, &join_row};
+  return {.micro = kMicro<std::uint32_t>, .steps = kStepsOfWord, .join_steps = &join_steps, .join_row = &join_row};
 }
+
+}  // namespace cute_py::cpu

@@ -6,7 +6,7 @@
 
 #include "base/parallel.hpp"
 #include "cpu/arithmetic.hpp"
-#include "cpu/line_kernel.hpp"
+#include "cpu/elementwise/elementwise.hpp"
 #include "cpu/loop_plan.hpp"
 #include "numeric/epilogue.hpp"
 #include "problem/entry.hpp"
@@ -16,11 +16,11 @@ namespace cute_py::cpu {
 // Products of elements and short sums of them, written where they belong at once: rectangles along two modes, in the
 // first of which the result is dense, are one call of a kernel.
 template <Compute compute>
-class Elements {
+class Rectangles {
   using T = typename Arithmetic<compute>::Accumulator;
 
  public:
-  Elements(LineKernel<T> const& kernel, Geometry const& g, LoopPlan const& plan, Arguments const& x)
+  Rectangles(ElementwiseKernel<T> const& kernel, Geometry const& g, LoopPlan const& plan, Arguments const& x)
       : kernel_(kernel), plan_(plan), x_(x), alpha_(numeric::scalar<T>(x.alpha)), steps_(plan.k) {
     i_ = plan.free[0];
     j_ = plan.free.rank() > 1 ? plan.free[1] : Mode{};
@@ -28,7 +28,7 @@ class Elements {
     a_ = {i_.stride[Role::a], j_.stride[Role::a], step.stride[Role::a]};
     b_ = {i_.stride[Role::b], j_.stride[Role::b], step.stride[Role::b]};
     numbers_ = numbers_of_short_lines(i_, j_, plan.k);
-    // A factor that is read across lies in lines that stay in a nearest cache until all of them has been read.
+    // A factor that is read across lies in cache lines that stay in L1 until all of them has been read.
     bool const across = is_across(a_) || is_across(b_);
     most_i_ = std::min<std::int64_t>(i_.extent, across ? 128 : 4096);
     most_j_ = std::max<std::int64_t>(kMostElements / most_i_, 8);
@@ -127,8 +127,8 @@ class Elements {
     auto const at = [&](Role role) { return static_cast<T*>(x_.data[role]) + place.offset[role]; };
     auto const count_i = std::min(most_i_, i_.extent - place[part_i_] * most_i_);
     auto const count_j = std::min(most_j_, j_.extent - place[part_i_ + 1] * most_j_);
-    kernel_.elements(count_i, count_j, steps_, at(Role::a), a_, at(Role::b), b_, alpha_, at(Role::d),
-                     j_.stride[Role::d]);
+    kernel_.rectangle(count_i, count_j, steps_, at(Role::a), a_, at(Role::b), b_, alpha_, at(Role::d),
+                      j_.stride[Role::d]);
   }
 
   // Numbers of short lines, each as often as there are results of a line.
@@ -154,10 +154,10 @@ class Elements {
     }
     T const* const others = at(numbers_ == Role::a ? Role::b : Role::a);
     ElementFactor const line{1, 0, 0};
-    kernel_.elements(count, 1, 1, others, line, repeated.numbers.data(), line, alpha_, at(Role::d), 0);
+    kernel_.rectangle(count, 1, 1, others, line, repeated.numbers.data(), line, alpha_, at(Role::d), 0);
   }
 
-  LineKernel<T> const& kernel_;
+  ElementwiseKernel<T> const& kernel_;
   LoopPlan const& plan_;
   Arguments const& x_;
   T const alpha_;
