@@ -9,8 +9,8 @@
 // What the engine and the loops have in common: types, and in which order sums are made.
 namespace cute_py::cpu {
 
-// Steps of k of a block, whose products are summed in one accumulator for each element: as many as let a panel of B
-// stay in a first-level cache.
+// KC: steps of k of a block, whose products are summed in one accumulator for each element: as many as let a panel of B
+// stay in L1.
 inline constexpr std::int64_t kBlockOfK = 384;
 
 // So many blocks make a group, whose sums are added in the type of the accumulator: they lose next to nothing. The sums

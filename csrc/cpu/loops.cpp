@@ -1,9 +1,9 @@
 // D(f) = epilogue(alpha * sum_k A(f,k) * B(f,k) + beta * C(f)) on the host, f counting all of M, N and L
 //
-// Products in which no factor is used often enough to be packed: of elements, of rows and of matrices with vectors.
-// Either a line of f is next to one another in memory, and the sums of a line are made at a time; or rows along k are,
-// and as many of them as a vector has lanes are transposed on their way. If there are few f, blocks of K take the place
-// of rows.
+// Low arithmetic intensity: elementwise products, dot products, GEMV, in which no factor is used often enough to be
+// packed. Either a line of f is consecutive in memory, and its sums are made at a time (gemv.lines); or rows along k
+// are, and lanes take rows (gemv.rows). If there are few f, blocks of K take the place of rows. Dot products and
+// reductions have partial sums of their own (dot.blocks), and rectangles are elementwise/rectangles.hpp's.
 //
 // Requires:  any extents, any modes, any strides, every type that fits the compute type
 // Numerics:  those of the engine, bit by bit
@@ -35,7 +35,7 @@ extern Rules const loop_rules;
 
 namespace {
 
-constexpr std::int64_t kLine = 1024;          // sums that stay in a first-level cache
+constexpr std::int64_t kLine = 1024;          // sums that stay in L1
 constexpr std::int64_t kLineConverted = 256;  // whose factors have to be brought to the type that is computed in
 constexpr std::int64_t kStepsAtOnce = 16;     // columns that are read side by side
 constexpr std::int64_t kStepsOfRows = 64;     // that are transposed at a time
@@ -45,14 +45,15 @@ constexpr int kRowsFar = 16;                  // the same of long rows out of me
 constexpr std::int64_t kFewSteps = 32;        // of rows so short that what surrounds them counts
 constexpr std::int64_t kSumsOfBlocks = 1 << 20;
 
-// What is larger comes from memory, which delivers the more the fewer places it is read at.
+// What is larger comes from DRAM, which delivers the more the fewer streams read it.
 constexpr std::int64_t kBytesFar = 16 << 20;
 constexpr std::int64_t kBytesOfLineFar = 16 << 10;  // of each column, before the next columns
 
-// Rows from memory that are multiples of so many bytes apart share the places of one set of a nearest cache. Vectors of
-// more of them would push each other out before their lines are used up.
-constexpr std::int64_t kBytesOfSets = 4096;
-constexpr int kPlacesOfSet = 8;
+// 4 KB aliasing out of DRAM: rows that are multiples of so many bytes apart share a set of L1. Vectors of more rows
+// than its associativity would evict each other's lines before these are used up: narrower vectors are taken. Measured
+// (docs/perf-notes.md, "eight at a time, by AVX2"): 4096x4096 times a vector 4.0 to 3.5 ms.
+constexpr std::int64_t kAliasingBytes = 4096;
+constexpr int kWaysOfL1 = 8;
 
 // Multiply-adds that a thread is worth starting for, and that take a moment which nobody notices.
 constexpr std::int64_t kWorkPerThread = 1 << 18;
@@ -105,8 +106,8 @@ class Loops {
     auto const extent = plan_.in_lines ? line.extent : plan_.elements;
     auto const lines = plan_.elements / extent;
     auto const threads = threads_of(execution_.host_threads);
-    // Of sums of neighbours as many rows as there is room for the blocks of: a row is read from its beginning to its
-    // end. So are a few rows of several blocks that come from memory.
+    // Of dot products as many rows as there is room for the blocks of: a row is read from its beginning to its end. So
+    // are a few rows of several blocks that come from DRAM.
     auto const rows = is_sum_            ? std::clamp<std::int64_t>(kLine / plan_.blocks, 1, kRows)
                       : plan_.blocks > 2 ? std::int64_t{far_ ? kRowsFar : kRowsAtOnce}
                                          : kRows;
@@ -279,7 +280,7 @@ class Loops {
       return;
     }
     if constexpr (std::is_same_v<Scalar, Accumulator>) {
-      if (is_sum_) return sum_neighbours(count, first, blocks, acc, s);
+      if (is_sum_) return sum_dot_products(count, first, blocks, acc, s);
     }
     if (blocks > 1 && count < kMostLanes && g_.k.rank() <= 1) {
       // Lanes are blocks, but for the last, which may be shorter.
@@ -315,8 +316,8 @@ class Loops {
     }
   }
 
-  // The same of sums of neighbours: all blocks of a row, and then the next row.
-  void sum_neighbours(std::int64_t count, std::int64_t first, std::int64_t blocks, Scalar* acc, Scratch& s) const {
+  // The same of dot products and reductions: all blocks of a row, and then the next row.
+  void sum_dot_products(std::int64_t count, std::int64_t first, std::int64_t blocks, Scalar* acc, Scratch& s) const {
     bool const a_lies = g_.k[0].stride[Role::a] == 1;
     Factor const& x = a_lies ? a_ : b_;
     Factor const& y = a_lies ? b_ : a_;
@@ -349,7 +350,7 @@ class Loops {
     auto const start_a = offset_of(plan_.free, Role::a, place.first);
     auto const start_b = offset_of(plan_.free, Role::b, place.first);
     auto const step = [&](Role role) { return g_.k.rank() == 0 ? 0 : g_.k[0].stride[role]; };
-    // Of one factor that goes along the line, and is read where it lies, the kernel takes all.
+    // Of one factor that goes along the line, and is read where it lies, the kernel takes all (axpy of columns).
     bool const is_one = (line.stride[Role::a] == 0) != (line.stride[Role::b] == 0) && a_.is_ready_along(line) &&
                         b_.is_ready_along(line) && a_.is_own_type && b_.is_own_type;
     bool is_first = true;
@@ -440,10 +441,10 @@ class Loops {
       Scalar const* starts_x[kRowsAtOnce];
       Scalar const* starts_y[kRowsAtOnce];
       bool const share_a_set =
-          far_ && lanes > kPlacesOfSet && (rows_x[1] - rows_x[0]) * std::int64_t{sizeof(Scalar)} % kBytesOfSets == 0;
+          far_ && lanes > kWaysOfL1 && (rows_x[1] - rows_x[0]) * std::int64_t{sizeof(Scalar)} % kAliasingBytes == 0;
       bool const by_blocks = differ || plan_.blocks <= 2;  // the same steps of the rows behind these come next
       RowsAhead const ahead{far_, by_blocks || is_last, by_blocks ? 0 : is_last ? -at_x : steps};
-      auto const& gemv = share_a_set && kernels_.gemv.lanes > kPlacesOfSet ? narrow_ : kernels_.gemv;
+      auto const& gemv = share_a_set && kernels_.gemv.lanes > kWaysOfL1 ? narrow_ : kernels_.gemv;
       for (std::int64_t first = 0; first < lanes;) {
         int vectors = 1;
         while (vectors < vectors_ && vectors * gemv.lanes < lanes - first) vectors *= 2;
@@ -545,7 +546,7 @@ class Loops {
   bool const far_;           // does what is read come from memory?
   int const vectors_;        // of rows side by side
   std::int64_t const line_;  // elements of a line at a time
-  bool const is_sum_;        // of neighbours along k, in partial sums
+  bool const is_sum_;        // dot products or reductions along k, in partial sums
   Execution const& execution_;
   Factor const a_;
   Factor const b_;

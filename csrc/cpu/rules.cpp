@@ -7,26 +7,27 @@
 #include "cpu/gemm/blocking.hpp"
 #include "cpu/loop_plan.hpp"
 
-// How fast a core is, roughly: what matters is which is the fastest.
+// The cost model of the CPU kernels: rates of a core (fused multiply-adds, bandwidths of L1, L2, L3 and DRAM, gathers)
+// times counted work. What matters is which kernel is the fastest.
 namespace cute_py::cpu {
 namespace {
 
-// Multiply-adds of a core in a microsecond: like all constants here fitted so that the fastest kernel is found, on
-// cores that are up to four times as fast.
-constexpr double kOfFloats = 32e3;
+// FMA rate: multiply-adds of a core in a microsecond. Like all constants here it is fitted so that the fastest kernel
+// is found, on cores that are up to four times as fast.
+constexpr double kFmaPerUs = 32e3;
 
 double speed_of(Traits const& t) {
   switch (t.types.compute) {
     case Compute::f64:
-      return kOfFloats / 2;
+      return kFmaPerUs / 2;
     case Compute::c64:
-      return kOfFloats / 4;
+      return kFmaPerUs / 4;
     case Compute::c128:
-      return kOfFloats / 8;
+      return kFmaPerUs / 8;
     case Compute::i32:
-      return t.needs.isa == Isa::avx512_vnni ? kOfFloats * 3 : kOfFloats;
+      return t.needs.isa == Isa::avx512_vnni ? kFmaPerUs * 3 : kFmaPerUs;
     default:
-      return kOfFloats;
+      return kFmaPerUs;
   }
 }
 
@@ -42,26 +43,26 @@ Estimate on_less(Traits const& t, double us, Bound bound) {
   return {us * (t.needs.isa == Isa::baseline ? 2 : 1), bound};
 }
 
-// What memory moves in a microsecond; smaller arrays are in a cache.
-constexpr double kBytesPerUs = 16e3;
-constexpr double kBytesInCache = 1 << 20;
+// DRAM bandwidth, in bytes per microsecond; smaller arrays are in L2.
+constexpr double kDramBytesPerUs = 16e3;
+constexpr double kL2Bytes = 1 << 20;
 
-// Cycles of a core in a microsecond, and what it reads in one from its second-level cache.
+// Cycles of a core in a microsecond; L2 and L3 bandwidth; sizes of L1 and L3.
 constexpr double kCyclesPerUs = 1600;
-constexpr double kBytesPerUsNear = 40e3;
-constexpr double kBytesPerUsFar = 24e3;
-constexpr double kBytesInNearest = 32 << 10;
-constexpr double kBytesInFarthest = 16 << 20;
+constexpr double kL2BytesPerUs = 40e3;
+constexpr double kL3BytesPerUs = 24e3;
+constexpr double kL1Bytes = 32 << 10;
+constexpr double kL3Bytes = 16 << 20;
 
 // To write a result once, dense.
 double us_to_write(double bytes) {
-  return bytes / (bytes <= kBytesInCache ? kBytesPerUsNear : bytes <= kBytesInFarthest ? kBytesPerUsFar : kBytesPerUs);
+  return bytes / (bytes <= kL2Bytes ? kL2BytesPerUs : bytes <= kL3Bytes ? kL3BytesPerUs : kDramBytesPerUs);
 }
 
-// A result whose rows do not follow one another is written number by number, so many in a microsecond.
-double scattered_per_us(double bytes) { return bytes > kBytesInCache ? 150 : 600; }
+// Scatter rate: a result whose rows do not follow one another is written number by number, so many in a microsecond.
+double scattered_per_us(double bytes) { return bytes > kL2Bytes ? 150 : 600; }
 
-// Numbers that are packed in a microsecond, in vectors and one by one, and what a product of a batch, and a register
+// Packing rates: numbers in a microsecond, in vectors and one by one; and what a product of a batch, and a register
 // tile of it, take beside their multiply-adds: a tile that leaves as it is, or by way of memory.
 constexpr double kPackedPerUs = 2500;
 constexpr double kPackedApartPerUs = 640;
@@ -83,18 +84,18 @@ double us_to_read(Geometry const& g, Extents const& x) {
   double const a = static_cast<double>(x.m) * static_cast<double>(x.k) * bytes_of(g.type[Role::a]);
   double const b = static_cast<double>(x.n) * static_cast<double>(x.k) * bytes_of(g.type[Role::b]);
   double const bytes = (a + b) * static_cast<double>(x.l);
-  if (bytes <= kBytesInCache) return 0;
-  return bytes / (bytes <= kBytesInFarthest ? kBytesPerUsFar : kBytesPerUs);
+  if (bytes <= kL2Bytes) return 0;
+  return bytes / (bytes <= kL3Bytes ? kL3BytesPerUs : kDramBytesPerUs);
 }
 
-// What one pass over an array of so many bytes takes that is read again and again, in pieces of so many that follow one
-// another.
+// One pass over an array of so many bytes that is read again and again, at the bandwidth of the cache that holds it, in
+// pieces of so many that follow one another.
 double us_to_read_again(double bytes, double piece) {
-  if (bytes <= kBytesInNearest) return 0;
-  if (bytes <= kBytesInCache) return bytes / kBytesPerUsNear;
+  if (bytes <= kL1Bytes) return 0;
+  if (bytes <= kL2Bytes) return bytes / kL2BytesPerUs;
   constexpr double kShort = 256;
   constexpr double kMost = 4;
-  return bytes / (bytes <= kBytesInFarthest ? kBytesPerUsFar : kBytesPerUs) * std::min(1 + kShort / piece, kMost);
+  return bytes / (bytes <= kL3Bytes ? kL3BytesPerUs : kDramBytesPerUs) * std::min(1 + kShort / piece, kMost);
 }
 
 std::int64_t stride_of(Modes const& modes, Role role) { return modes.rank() == 0 ? 1 : modes[0].stride[role]; }
@@ -200,19 +201,19 @@ Estimate small(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo 
       (along_k ? 0.0 : moved * (x.k > kMostStepsPacked ? tiles_n : 1));
   double const math = panels * (k * step / kCyclesPerUs + static_cast<double>(tiles_n) * kSmallTileUs);
 
-  // A is read once, if a panel of it stays near; B for each panel; D in pieces, if its rows do not follow one another.
+  // A is read once, if a panel of it stays in L1; B for each panel; D in pieces, if its rows do not follow one another.
   double const bytes_a = m * k * of_type(Role::a);
   double const bytes_b = n * k * of_type(Role::b);
   double const panel = bytes_a / panels;
   double const piece_a = piece_of(g, Role::a, g.m, static_cast<double>(std::min(rows, x.m)), k);
   double const piece_b = piece_of(g, Role::b, g.n, columns, k);
-  // If all of A stays near, columns go by once, and each result is written beside the one before.
+  // If all of A stays in L1, columns go by once, and each result is written beside the one before.
   bool const is_by_columns =
       x.k <= kMostStepsPacked && m * k * bytes_of(type_of_sums(g.compute)) <= static_cast<double>(kBytesKept);
-  double const read = us_to_read_again(bytes_a, piece_a) * (panel > kBytesInNearest ? tiles_n : 1) +
+  double const read = us_to_read_again(bytes_a, piece_a) * (panel > kL1Bytes ? tiles_n : 1) +
                       us_to_read_again(bytes_b, piece_b) * (is_by_columns ? 1 : panels);
   double const bytes_d = m * n * l * of_type(Role::d);
-  bool const in_pieces = !is_by_columns && panels > 1 && bytes_d > kBytesInCache;
+  bool const in_pieces = !is_by_columns && panels > 1 && bytes_d > kL2Bytes;
   bool const follows = stride_of(g.m, Role::d) == 1;
   bool const is_interleaved = x.n <= std::min<std::int64_t>(kMostInterleaved, lanes) && stride_of(g.n, Role::d) == 1 &&
                               stride_of(g.m, Role::d) == x.n;
@@ -224,24 +225,24 @@ Estimate small(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo 
   return on_less(t, kCallUs + us * l / threads_for(work, 1 << 21, device), math > read ? Bound::math : Bound::memory);
 }
 
-// What a call takes beside a small product's, multiply-adds of lines that a core does in a microsecond, and what a
-// piece of a line takes beside them. Of rows, a step of k of all lanes, and what begins a run of steps of all lanes.
-constexpr double kLoopsPerUs = 5700;
-constexpr double kLoopsSharedPerUs = 12e3;  // if one of the factors is the same along the line
+// GEMV: what a call takes beside a small product's, the FMA rate of lines, and what a piece of a line takes beside
+// them. Of rows, a step of k of all lanes, and what begins a run of steps of all lanes.
+constexpr double kLoopsFmaPerUs = 5700;
+constexpr double kAxpyFmaPerUs = 12e3;  // if one of the factors is the same along the line
 constexpr double kLoopsCallUs = 0.1;
 constexpr double kLineUs = 0.1;
 constexpr double kRowStepUs = 0.003;
-constexpr double kApartUs = 0.002;
+constexpr double kGatherStepUs = 0.002;
 constexpr double kRowsUs = 0.1;
 
-// Bytes of a sum of neighbours in a microsecond, as a nearest cache delivers them, and what a block of it takes.
-constexpr double kSummedPerUs = 80e3;
+// Dot products: L1 bandwidth, in bytes per microsecond, and what a block takes.
+constexpr double kDotBytesPerUs = 80e3;
 constexpr double kBlockUs = 0.008;
 
-// Of products in rectangles: what it takes to bring an element of a factor into a register, by how it lies, and what a
+// Elementwise: what it takes to bring an element of a factor into a register, transposed or gathered, and what a
 // vector of sums and a rectangle take; a vector of products of two elements each is one of a plain loop.
 constexpr double kAcrossUs = 0.0002;
-constexpr double kRectangleApartUs = 0.0016;
+constexpr double kGatherUs = 0.0016;
 constexpr double kVectorUs = 0.0032;
 constexpr double kVectorOfProductsUs = 0.0012;
 constexpr double kRectangleUs = 0.03;
@@ -255,7 +256,7 @@ double us_of_rectangles(Geometry const& g, Extents const& x, LoopPlan const& pla
   double element = 0;
   for (Role const role : {Role::a, Role::b}) {
     bool const is_near = i.stride[role] == 0 || i.stride[role] == 1;
-    element += is_near ? 0 : j.stride[role] == 1 ? kAcrossUs : kRectangleApartUs;
+    element += is_near ? 0 : j.stride[role] == 1 ? kAcrossUs : kGatherUs;
   }
   constexpr double kLanes = 16;
   bool const is_one_line = numbers_of_short_lines(i, j, plan.k) != Role::c;
@@ -272,23 +273,23 @@ Estimate loops(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo 
   auto const k = static_cast<double>(std::max<std::int64_t>(x.k, 1));
   auto const run = static_cast<double>(g.k.rank() == 0 ? 1 : std::max<std::int64_t>(g.k[0].extent, 1));
   bool const own_types = g.type[Role::a] == type_of_sums(g.compute) && g.type[Role::b] == g.type[Role::a];
-  double const slow = (own_types ? 1 : 4) * kOfFloats / speed_of(t);
+  double const slow = (own_types ? 1 : 4) * kFmaPerUs / speed_of(t);
   double us = 0;
   if (plan.in_rectangles) {
     us = us_of_rectangles(g, x, plan);
   } else if (is_sum_of_neighbours(g)) {
     double const bytes = k * bytes_of(g.type[Role::a]) * (g.k[0].stride[Role::a] == g.k[0].stride[Role::b] ? 2 : 1);
-    us = results * (bytes * slow / kSummedPerUs + kBlockUs * std::ceil(k / static_cast<double>(kBlockOfK)));
+    us = results * (bytes * slow / kDotBytesPerUs + kBlockUs * std::ceil(k / static_cast<double>(kBlockOfK)));
   } else if (plan.in_lines) {
     auto const line = static_cast<double>(std::clamp<std::int64_t>(plan.free[0].extent, 1, 1024));
     double apart = 0;
     bool is_shared = false;
     for (Role const role : {Role::a, Role::b}) {
       auto const stride = plan.free[0].stride[role];
-      apart += stride == 0 || stride == 1 ? 0 : kApartUs;
+      apart += stride == 0 || stride == 1 ? 0 : kGatherStepUs;
       is_shared = is_shared || stride == 0;
     }
-    us = results * k * (slow / (is_shared ? kLoopsSharedPerUs : kLoopsPerUs) + apart) +
+    us = results * k * (slow / (is_shared ? kAxpyFmaPerUs : kLoopsFmaPerUs) + apart) +
          results / line * kLineUs * std::ceil(k / std::min(run, 16.0));
   } else {
     // Blocks of K take the place of rows if these are few: those of one element after those of another.
@@ -309,7 +310,7 @@ Estimate loops(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo 
       // Both parts of complex numbers, two to a step, are moved as doubles.
       bool const in_pairs = along_k == 2 && g.type[role] == DType::f32 && plan.free.rank() > 0 &&
                             plan.free[0].extent == 2 && plan.free[0].stride[role] == 1;
-      step += is_shared ? 0 : along_k == 1 || in_pairs ? row_step : lanes * kApartUs;
+      step += is_shared ? 0 : along_k == 1 || in_pairs ? row_step : lanes * kGatherStepUs;
     }
     us = chains * (steps * std::max(step, row_step) * slow + kRowsUs * std::ceil(steps / run));
   }
@@ -327,8 +328,8 @@ Estimate reference(Geometry const& g, Extents const& x, Traits const& t, DeviceI
   return slow;
 }
 
-// A copy of memory, of what is in which cache, and what the pieces take in which it is moved if they are short, or an
-// element that is transposed in fewer rows or columns than a vector has lanes.
+// Copies: the bandwidth of the cache that holds them, and what the pieces take in which it is moved if they are short,
+// or an element that is transposed in fewer rows or columns than a vector has lanes.
 constexpr double kPieceUs = 0.003;
 constexpr double kShortTransposedUs = 0.00075;
 
@@ -337,10 +338,7 @@ Estimate copy(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo c
   coalesce(modes);
   auto const elements = static_cast<double>(x.m);
   double const bytes = elements * bytes_of(g.type[Role::d]);
-  double us = 2 * bytes /
-              (bytes <= kBytesInCache      ? kBytesPerUsNear
-               : bytes <= kBytesInFarthest ? kBytesPerUsFar
-                                           : kBytesPerUs);
+  double us = 2 * bytes / (bytes <= kL2Bytes ? kL2BytesPerUs : bytes <= kL3Bytes ? kL3BytesPerUs : kDramBytesPerUs);
   auto const fastest = [&](Role role) {
     return *std::min_element(modes.begin(), modes.end(), [role](Mode const& a, Mode const& b) {
       return std::abs(a.stride[role]) < std::abs(b.stride[role]);

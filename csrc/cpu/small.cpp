@@ -1,8 +1,8 @@
 // D(m,n,l) = epilogue(alpha * sum_k A(m,k,l) * B(n,k,l) + beta * C(m,n,l)) on the host, for small products
 //
-// B is read where it lies, and so is A if its rows follow one another. Rows of A that lie along k are transposed in
-// registers on their way to a few columns, or once into a panel for many. There is next to nothing to do before the
-// first multiplication, and nothing to allocate.
+// MR x NR register tiles without packing (gemm/unpacked.inl): B is read where it lies, and so is A if its rows follow
+// one another. Rows of A along k are transposed in registers on their way to at most nr_along_k columns, or packed once
+// into a panel for more. There is next to nothing to do before the first multiplication, and nothing to allocate.
 //
 // Requires:  one mode at most in M, N and K, of any stride, float32 or float64 computed in, results of any type
 // Numerics:  those of the engine, bit by bit
@@ -124,7 +124,7 @@ class SmallProducts {
     return packs_ ? rows * (packs_once_ ? k_ : kBlockOfK) + kMostLanes : 0;
   }
 
-  // As many as are wanted at most, and all tiles of about as many.
+  // NR: as many as are wanted at most, and edge tiles of about as many as the others.
   static std::int64_t columns_of(std::int64_t most, std::int64_t n) {
     return round_up(ceil_div(n, ceil_div(n, most)), 2);
   }
@@ -183,7 +183,7 @@ class SmallProducts {
             stride_of(g.k, role)};
   }
 
-  // Some columns of one product, with all rows of A, which stay in a cache: the result is written nearly as it lies.
+  // Some columns of one product, with all rows of A, which stay in L1: the result is written nearly as it lies.
   void multiply_columns(std::int64_t l, std::int64_t n, Scratch& s) const {
     if (packs_ && s.packed != l) {
       for (std::int64_t m = 0; m < m_; m += rows_) {
@@ -260,8 +260,8 @@ class SmallProducts {
     s.execution->check_interrupt();
   }
 
-  // The tile of the result that is about to be written. Without this a write waits for its line while the next are not
-  // even asked for, if much is stored between them.
+  // The tile of the result that is about to be written. Without this a store waits for its cache line while the next
+  // are not even requested, if much is stored between them.
   void prefetch(std::int64_t l, std::int64_t m, std::int64_t n, std::int64_t rows, std::int64_t columns) const {
     constexpr std::int64_t kFew = 128;
     if (row_[Role::d] != 1 || rows * columns < kFew) return;
@@ -332,13 +332,13 @@ class SmallProducts {
   Factor const a_;
   Factor const b_;
   Arguments const& x_;
-  std::int64_t const columns_;  // of a register tile
+  std::int64_t const columns_;  // NR of a register tile
   bool const is_in_place_;      // A
   bool const is_along_k_;       // are rows of A, and transposed in registers
   bool const packs_;            // rows of A, or what is not of the type that is computed in
   bool const packs_once_;       // for all columns
   bool stores_at_once_;         // there is nothing to add or to apply to what a register tile has
-  std::int64_t const rows_;     // of a register tile
+  std::int64_t const rows_;     // MR of a register tile
   bool const is_by_columns_;    // do columns go by in the outer loop?
   PerRole<std::int64_t> row_;
   PerRole<std::int64_t> column_;

@@ -29,13 +29,13 @@ constexpr std::int64_t kSide = 64;                // elements of a side of a blo
 constexpr std::int64_t kBytesOfBlock = 1 << 15;   // that is no square
 constexpr std::int64_t kBytesOfThread = 1 << 19;  // that are worth a thread
 
-// An array of so many bytes is written past the caches, in blocks of as many bytes along D and along A.
+// An array of so many bytes is written by non-temporal stores, in blocks of as many bytes along D and along A.
 constexpr std::int64_t kBytesStreamed = 8 << 20;
 constexpr std::int64_t kBytesAlongD = 1024;
 constexpr std::int64_t kBytesAlongA = 2048;
 constexpr std::int64_t kBytesOfLine = 64;
 constexpr std::int64_t kShortestRow = 256;
-constexpr std::int64_t kBytesAhead = 2048;  // of rows that are asked for before they are copied
+constexpr std::int64_t kBytesAhead = 2048;  // of rows that are prefetched
 
 std::int64_t length(Mode const& mode, Role role) {
   auto const stride = std::abs(mode.stride[role]);
@@ -156,7 +156,7 @@ class Copy {
     std::int64_t count;
   };
 
-  // Rows so short that lines of a cache have several, of which all are used while they are there.
+  // Rows so short that cache lines have several, of which all are used while they are there.
   bool in_short_rows() const { return in_rows_ && plan_.fast_d.extent * bytes < kShortestRow; }
 
   std::int64_t most_of_d() const {
@@ -169,7 +169,8 @@ class Copy {
     return in_rows_ && !in_short_rows() ? kBytesOfBlock / bytes / d_.length : kSide;
   }
 
-  // Room for what lies behind a block in its last line of a cache. Rows of an odd number of lines spread over its sets.
+  // Room for what lies behind a block in its last cache line. Rows of an odd number of lines spread over the sets of
+  // L1.
   std::int64_t row_of_buffer() const {
     auto const lines = ceil_div(next_d_.length * d_.length * bytes, kBytesOfLine) + 1;
     return (lines | 1) * kBytesOfLine / bytes;
@@ -272,7 +273,7 @@ class Copy {
     }
   }
 
-  // By way of a buffer with a row for each line of D. A row ends where a line of the cache does, if the mode goes on:
+  // By way of a buffer with a row for each line of D. A row ends where a cache line does, if the mode goes on:
   // then each line is written once and as a whole, by the block that it begins in.
   void transpose_and_stream(Number const* from, Number* to, Part const& d, Part const& next_d, Part const& a,
                             Part const& next_a, Number* buffer) const {
@@ -280,7 +281,7 @@ class Copy {
     auto const row = row_of_buffer();
     auto const behind = next_d.count == 1 ? std::min(kOfLine, plan_.fast_d.extent - d.first - d.count) : 0;
     // A row of A goes on from its fastest mode to the next: so far that its lines are read once, and what is written
-    // stays in a nearest cache until all rows have been there.
+    // stays in L1 until all rows have been there.
     constexpr std::int64_t kOfRow = 96;
     auto const together = std::max<std::int64_t>(kOfRow / a.count, 1);
     for (std::int64_t j = 0; j < next_a.count; j += together) {
