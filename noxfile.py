@@ -112,28 +112,24 @@ def wheels(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def aarch64(session: nox.Session) -> None:
-    """Compile the CPU engine for aarch64, whose vectors its templates use, with Debian's g++-aarch64-linux-gnu."""
+    """Compile the CPU engine for aarch64 with Debian's g++-aarch64-linux-gnu, and run its kernels under qemu-user.
+
+    tests/cpp/cpu_kernels.cpp holds every kernel to the law of the order of adds.
+    """
     sources = session.run("git", "ls-files", "csrc/cpu/*.cpp", external=True, silent=True).split()
+    sources = [source for source in sources if "_avx" not in source]
     cuda = Path(shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc").resolve().parents[1] / "include"
     folders = ("third_party/cutlass/include", cuda, cuda / "cccl")
-    for source in sources:
-        if "_avx" in source:
-            continue
-        session.run(
-            "aarch64-linux-gnu-g++",
-            "-std=c++17",
-            "-O2",
-            "-Wall",
-            "-Wextra",
-            "-Werror",
-            "-Icsrc",
-            *(argument for folder in folders for argument in ("-isystem", folder)),
-            "-c",
-            source,
-            "-o",
-            os.devnull,
-            external=True,
-        )
+    flags = ["-std=c++17", "-O2", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", "-Icsrc"]
+    flags += [str(argument) for folder in folders for argument in ("-isystem", folder)]
+    made = Path(session.create_tmp())
+    objects = []
+    for source in (*sources, "tests/cpp/cpu_kernels.cpp"):
+        objects.append(str(made / (source.replace("/", "-") + ".o")))
+        session.run("aarch64-linux-gnu-g++", *flags, "-c", source, "-o", objects[-1], external=True)
+    program = str(made / "cpu_kernels")
+    session.run("aarch64-linux-gnu-g++", "-static", "-pthread", *objects, "-o", program, external=True)
+    session.run("qemu-aarch64", program, "1", "60", external=True)
 
 
 @nox.session

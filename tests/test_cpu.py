@@ -14,6 +14,7 @@ import pytest
 import cute_py
 from cute_py import OperandError, UnsupportedProblemError
 from cute_py.testing import strided_array
+from headers import ROOT
 
 KERNELS = ("cpu", "cpu_loops", "cpu_small")
 
@@ -72,6 +73,25 @@ def test_all_kernels_give_the_same_bits(seed: int, dtype: str, threads) -> None:
         np.testing.assert_array_equal(results["cpu_loops", 1], results["cpu", 1])
         if ("cpu_small", 1) in results:
             np.testing.assert_array_equal(results["cpu_small", 1], results["cpu", 1])
+
+
+@pytest.mark.compiler
+@pytest.mark.parametrize("seed", [1, 2])
+def test_every_kernel_keeps_the_law_of_the_order_of_adds(seed: int, tmp_path: Path) -> None:
+    """The objects of this build, called without anything above them: random products, whose bits a double loop predicts."""
+    builds = sorted(ROOT.glob("build/*/csrc/cpu/CMakeFiles/cute_py_cpu.dir"), key=lambda path: path.stat().st_mtime)
+    if not builds and "CI" not in os.environ:
+        pytest.skip("there is no build in this checkout")
+    sources = [path.relative_to(ROOT / "csrc" / "cpu") for path in (ROOT / "csrc" / "cpu").rglob("*.cpp")]
+    objects = [str(builds[-1] / f"{source}.o") for source in sources]
+    program = tmp_path / "cpu_kernels"
+    command = [os.environ.get("CXX", "g++"), "-std=c++17", "-O2", "-ffp-contract=off", f"-I{ROOT / 'csrc'}"]
+    source = str(ROOT / "tests" / "cpp" / "cpu_kernels.cpp")
+    subprocess.run([*command, source, *objects, "-pthread", "-o", str(program)], check=True)
+    ran = subprocess.run([str(program), str(seed), "40"], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stdout
+    computed = {line.split()[0] for line in ran.stdout.splitlines()}
+    assert computed >= {f"cpu_loops_{isa}_f32" for isa in isas()} | {f"cpu_{isa}_i32" for isa in isas(of_int8=True)}
 
 
 @pytest.mark.parametrize("dtype", ["float32", "complex64"])
