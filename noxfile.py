@@ -116,7 +116,7 @@ def aarch64(session: nox.Session) -> None:
 
     tests/cpp/cpu_kernels.cpp holds every kernel to the law of the order of adds.
     """
-    sources = session.run("git", "ls-files", "csrc/cpu/*.cpp", external=True, silent=True).split()
+    sources = session.run("git", "ls-files", "csrc/cpu/*.cpp", "csrc/problem/*.cpp", external=True, silent=True).split()
     sources = [source for source in sources if "_avx" not in source]
     cuda = Path(shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc").resolve().parents[1] / "include"
     folders = ("third_party/cutlass/include", cuda, cuda / "cccl")

@@ -29,7 +29,7 @@ INVENTED = Device("invented", copies_arrays=True)
 SOURCES = [
     "tests/cpp/programs.cpp",
     *(f"csrc/dispatch/{name}.cpp" for name in ("choose", "program", "real_parts", "refusals")),
-    *(f"csrc/problem/{name}.cpp" for name in ("box_rules", "folded", "packing")),
+    *(f"csrc/problem/{name}.cpp" for name in ("box_rules", "folded", "packing", "traits")),
     "csrc/problem/tensor_box.cpp",
     "csrc/instances/registry.cpp",
     "csrc/kernels/common/packing.cpp",

@@ -84,6 +84,7 @@ def test_every_kernel_keeps_the_law_of_the_order_of_adds(seed: int, tmp_path: Pa
         pytest.skip("there is no build in this checkout")
     sources = [path.relative_to(ROOT / "csrc" / "cpu") for path in (ROOT / "csrc" / "cpu").rglob("*.cpp")]
     objects = [str(builds[-1] / f"{source}.o") for source in sources]
+    objects += [str(path) for path in builds[-1].parents[2].glob("problem/CMakeFiles/cute_py_problem.dir/**/*.o")]
     program = tmp_path / "cpu_kernels"
     command = [os.environ.get("CXX", "g++"), "-std=c++17", "-O2", "-ffp-contract=off", f"-I{ROOT / 'csrc'}"]
     source = str(ROOT / "tests" / "cpp" / "cpu_kernels.cpp")

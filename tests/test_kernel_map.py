@@ -89,8 +89,8 @@ def test_the_predicted_owner_puts_every_sum_of_a_warpgroup_into_shared_memory(ke
     sums = writes[writes["bytes"] == 4]  # mbarriers are of 8 bytes, what copies bring of 16 and more
     assert len(sums) == m * n
     columns: Counter[tuple[int, ...]] = Counter()
-    for phase in np.unique(sums["phase"]):
-        of_phase = np.sort(sums[sums["phase"] == phase], order="offset")
+    for phase, group in {(int(x["phase"]), int(x["thread"]) // 128) for x in sums}:
+        of_phase = np.sort(sums[(sums["phase"] == phase) & (sums["thread"] // 128 == group)], order="offset")
         if (np.diff(of_phase["offset"]) == 4).all():
             of_phase["offset"] ^= (of_phase["offset"] >> 7 & 7) << 4
             lines = np.sort(of_phase, order="offset").reshape(-1, 32)

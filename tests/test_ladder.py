@@ -36,7 +36,7 @@ def test_what_does_not_take_the_product_is_left_out_with_a_reason() -> None:
     found = cute_py.ladder(500, device=H200)
     reasons = dict(found.left_out)
     assert reasons["wgmma_sm90"].startswith("(M,N,K)=(500,500,500) is no multiple of the tile (128,128,64)")
-    assert reasons["gemm_sm90"].startswith("the copy engine cannot follow A")
+    assert reasons["gemm_sm90"].startswith("TMA cannot follow A")
     found = cute_py.ladder(512, dtype="int8", device=H200)
     assert dict(found.left_out)["wgmma_sm90"] == "has no variant for int8"
     assert found.layout == "tn"

@@ -64,9 +64,9 @@ def test_help_shows_the_call_and_the_law() -> None:
 
         Law: result(c) == a(b(c)) for every coordinate c of b, and compatible(b, result).
 
-        `b` is a layout; a tuple acts by modes, None keeps a mode, an integer n stands for n:1. A swizzle on the left gives a
-        ComposedLayout. Raises LayoutError, with a coordinate that shows it, where the modes of b carry into one another in a, which C++
-        does not notice, and where a does not divide by a mode of b.
+        `b` is a layout; a tuple acts by modes, None keeps a mode, an integer n stands for n:1. A swizzle on the left gives
+        a ComposedLayout. Raises LayoutError, with a coordinate that shows it, where the modes of b carry into one another
+        in a, which C++ does not notice, and where a does not divide by a mode of b.
 
         >>> print(composition(Layout("(10,2):(16,4)"), Layout("(5,4):(1,5)")))
         (5,(2,2)):(16,(80,4))

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "problem/device.hpp"
+#include "problem/entry.hpp"
 #include "problem/geometry.hpp"
 
 namespace cute_py::dispatch {

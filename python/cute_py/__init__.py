@@ -10,8 +10,10 @@ array([[ 3.,  3.,  3.,  3.],
 
 from __future__ import annotations
 
-from cute_py import _core, atoms, errors, layout
 from cute_py import _interpreter as _interpreter  # refuses what the compiled modules could not bear
+
+# isort: split
+from cute_py import _core, atoms, errors, layout
 from cute_py._core import Plan, __version__
 from cute_py._explain import explain
 from cute_py.atoms import tiled as _tiled

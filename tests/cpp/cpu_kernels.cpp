@@ -226,7 +226,7 @@ void try_product(std::vector<Entry> const& entries, Compute compute, DType in, D
 
   for (Entry const& entry : entries) {
     Traits const& t = entry.traits;
-    if (t.compute != compute || !runs_here(t.isa) || (is_dot && t.one_order)) continue;
+    if (t.types.compute != compute || !runs_here(t.needs.isa) || (is_dot && t.one_order)) continue;
     std::vector<T> d(size_d + 2, guard);
     std::vector<bool> written(d.size());
     Arguments arguments;
@@ -260,9 +260,9 @@ void try_product(std::vector<Entry> const& entries, Compute compute, DType in, D
           auto const at_d = 1 + i * m.stride[Role::d] + j * n.stride[Role::d] + z * l.stride[Role::d];
           T expected;
           if constexpr (std::is_floating_point_v<In>) {
-            expected = is_dot ? dot_product(x, y, is_fused(t.isa)) : sum_of_products(x, y, is_fused(t.isa));
+            expected = is_dot ? dot_product(x, y, is_fused(t.needs.isa)) : sum_of_products(x, y, is_fused(t.needs.isa));
           } else {
-            expected = sum_of_products(x, y, is_fused(t.isa));
+            expected = sum_of_products(x, y, is_fused(t.needs.isa));
           }
           written[at_d] = true;
           double const bound =
@@ -297,7 +297,7 @@ void try_copy(std::vector<Entry> const& entries, DType type) {
   g.type[Role::a] = g.type[Role::d] = type;
   for (Entry const& entry : entries) {
     Traits const& t = entry.traits;
-    if (t.compute != Compute::copy || !runs_here(t.isa)) continue;
+    if (t.types.compute != Compute::copy || !runs_here(t.needs.isa)) continue;
     std::vector<T> d(size_d, T(77));
     std::vector<T> expected = d;
     Arguments arguments;

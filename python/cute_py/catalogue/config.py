@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -254,7 +253,12 @@ def _record_of(name: str) -> dict[str, Any] | None:
         config: dict[str, Any] | None = table[name]["config"]
         return config
     text = _core.config(name)
-    return None if text is None else json.loads(text)
+    if text is None:
+        return None
+    import json  # only kernels that came with a unit need it
+
+    record: dict[str, Any] = json.loads(text)
+    return record
 
 
 def _value(value: Any) -> Any:

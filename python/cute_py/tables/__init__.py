@@ -4,9 +4,8 @@ them.
 
 from __future__ import annotations
 
-import json
+import os
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 __all__ = ["read"]
@@ -15,5 +14,8 @@ __all__ = ["read"]
 @cache
 def read(name: str) -> dict[str, Any]:
     """Return a table, ``"atoms"`` or ``"kernels"``, as it is in its file."""
-    table: dict[str, Any] = json.loads((Path(__file__).parent / f"{name}.json").read_text())
+    import json  # only who looks into a table needs it
+
+    with open(os.path.join(os.path.dirname(__file__), f"{name}.json"), encoding="utf-8") as file:
+        table: dict[str, Any] = json.load(file)
     return table
