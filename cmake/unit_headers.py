@@ -2,8 +2,8 @@
 
 Usage: unit_headers.py COMPILER OUTPUT CSRC CUTLASS CUDA CCCL
 
-What the compiler reads for all lists of variants together is copied to OUTPUT/csrc, OUTPUT/cutlass and OUTPUT/cuda, with
-OUTPUT/digest, a hash of all of it. A file that has not changed is not written again.
+What the compiler reads for all lists of variants together, for the emulator and for a GPU, is copied to OUTPUT/csrc,
+OUTPUT/cutlass and OUTPUT/cuda, with OUTPUT/digest, a hash of all of it. A file that has not changed is not written again.
 """
 
 from __future__ import annotations
@@ -15,20 +15,30 @@ import sys
 import tempfile
 from pathlib import Path
 
+# What a unit includes beside its list of variants: what the emulator's, and a GPU's.
+LAUNCHES = {
+    "emulator": ["instances/launch_emulator.hpp", "instances/unit_entry.hpp"],
+    "cuda": ["instances/launch_cuda.cuh", "instances/tensor_map.cu"],
+}
+
 
 def included(compiler: str, csrc: Path, system: list[Path]) -> list[Path]:
-    """Return every file that families of kernels include."""
+    """Return every file that families of kernels include, for each target."""
     paths = [*csrc.glob("kernels/*/variants*.hpp"), *csrc.glob("kernels/common/*.hpp")]  # rules include the latter
-    names = ["instances/launch_emulator.hpp", "instances/unit_entry.hpp"]
-    names += sorted(str(path.relative_to(csrc)) for path in paths)
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / "all.cpp"
-        source.write_text("".join(f'#include "{name}"\n' for name in names))
-        command = [compiler, "-M", "-std=c++17", f"-I{csrc / 'emulator' / 'include'}", f"-I{csrc}"]
-        command += [f"-isystem{path}" for path in system]
-        rule = subprocess.run([*command, str(source)], check=True, capture_output=True, text=True).stdout
-    words = rule.partition(":")[2].replace("\\\n", " ").replace("\\ ", "\0").split()
-    return [Path(word.replace("\0", " ")) for word in words]
+    lists = sorted(str(path.relative_to(csrc)) for path in paths)
+    found = []
+    for target, launches in LAUNCHES.items():
+        with tempfile.TemporaryDirectory() as folder:
+            source = Path(folder) / "all.cpp"
+            source.write_text("".join(f'#include "{name}"\n' for name in [*launches, *lists]))
+            # The emulator's headers stand in front of CuTe's of the same names.
+            own = [csrc / "emulator" / "include", csrc] if target == "emulator" else [csrc]
+            command = [compiler, "-M", "-std=c++17", *(f"-I{path}" for path in own)]
+            command += [f"-isystem{path}" for path in system]
+            rule = subprocess.run([*command, str(source)], check=True, capture_output=True, text=True).stdout
+        words = rule.partition(":")[2].replace("\\\n", " ").replace("\\ ", "\0").split()
+        found += [Path(word.replace("\0", " ")) for word in words]
+    return found
 
 
 def main() -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import cute_py
 from cute_py import OperandError, UnitError, units
 from cute_py.units import compiler
 from headers import ROOT
@@ -56,7 +57,7 @@ def test_a_kernel_is_compiled_once_and_found_again(run: Run, tmp_path: Path) -> 
     made = unit.stat().st_mtime_ns
     # The second time nothing is said, and no compiler preprocesses anything: it is asked for its version alone.
     fake = tmp_path / "only-version"
-    fake.write_text(f'#!/bin/sh\n[ "$1" = --version ] && exec {compiler.compiler()[0]} --version\nexit 1\n')
+    fake.write_text(f'#!/bin/sh\n[ "$1" = --version ] && exec {compiler.emulator_compiler().path} --version\nexit 1\n')
     fake.chmod(0o755)
     second = run(FIRST_USE, CXX=str(fake))
     assert (second.returncode, second.stderr) == (0, "")
@@ -220,6 +221,65 @@ def test_another_unit_with_the_same_names_is_refused(run: Run, family: Path) -> 
         with pytest.raises(cute_py.UnitError, match=r"there is a kernel my_gemm_gett_f32 already\\n  next: another name"):
             cute_py.units.load_unit(cute_py.units.compile_unit({str(family)!r}))
         assert len(cute_py.kernels()) == count
+    """
+    done = run(program)
+    assert done.returncode == 0, done.stderr
+
+
+# ---- For a GPU
+
+
+@pytest.fixture
+def one_kernel(family: Path) -> Path:
+    """The family with one variant, which nvcc compiles in seconds."""
+    variants = family / "variants.hpp"
+    text, _, rest = variants.read_text().partition("List<")
+    row = "Row<MyGemm, Form::nested, NamedNested, kAlways, Types<float>, Layouts<AnyLayout>>"
+    variants.write_text(f"{text}List<{row}>;\n{rest.partition(';')[2]}")
+    return family
+
+
+def test_a_unit_for_a_gpu_needs_nvcc_and_an_architecture(
+    family: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(OperandError, match=r"target='cpu'\n  next: 'emulator' or 'cuda'"):
+        units.compile_unit(family, target="cpu")
+    with pytest.raises(OperandError, match="architectures= are those of GPUs"):
+        units.compile_unit(family, architectures=["80"])
+    with pytest.raises(OperandError, match=r"there is no architecture 'sm_80'\n  next: such as '80', '90a'"):
+        units.compile_unit(family, target="cuda", architectures=["sm_80"])
+    if not cute_py.cuda_available():
+        with pytest.raises(OperandError, match=r"no GPU here to compile for\n  next: architectures=\['90a'\]"):
+            units.compile_unit(family, target="cuda")
+    monkeypatch.setattr(compiler, "first_program", lambda _: None)
+    with pytest.raises(UnitError, match=r"compiled by nvcc, and there is none\n  next: put that of CUDA 13 on PATH"):
+        units.compile_unit(family, target="cuda", architectures=["80"])
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="there is no nvcc")
+def test_a_unit_for_a_gpu_is_known_where_there_is_none(run: Run, one_kernel: Path) -> None:
+    """nvcc compiles it anywhere; what it is for, and how it is estimated, every build can say."""
+    program = f"""
+        import cute_py.units, numpy as np
+        unit = cute_py.units.compile_unit({str(one_kernel)!r}, target="cuda", architectures=["80", "90a"])
+        assert cute_py.units.compile_unit({str(one_kernel)!r}, target="cuda", architectures=["80", "90a"]) == unit
+        assert cute_py.units.compile_unit({str(one_kernel)!r}, target="cuda", architectures=["80"]) != unit
+        assert cute_py.units.load_unit(unit) == ["my_gemm_nested_f32"]
+        assert cute_py.kernels()["my_gemm_nested_f32"].targets == ("cuda",)
+    """
+    done = run(program)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.gpu
+def test_a_unit_for_a_gpu_computes_there(run: Run, one_kernel: Path) -> None:
+    program = f"""
+        import cute_py.units, torch
+        cute_py.units.load_unit(cute_py.units.compile_unit({str(one_kernel)!r}, target="cuda"))
+        A, B = torch.randn(70, 30, device="cuda"), torch.randn(50, 30, device="cuda")
+        C = cute_py.gemm(A, B, kernel="my_gemm")
+        assert torch.equal(C, cute_py.gemm(A, B, kernel="sgemm_1_nested_f32"))
+        assert (C.double() - A.double() @ B.double().T).abs().max() < 1e-4
     """
     done = run(program)
     assert done.returncode == 0, done.stderr

@@ -11,11 +11,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 from cute_py import _core, tables
 from cute_py.units import cache
-from cute_py.units.compiler import Source, build, compile_source, fingerprint
+from cute_py.units.compiler import Source, build, compile_source, emulator_compiler, fingerprint
 
-__all__ = ["INCLUDES", "compile_all", "find_unit"]
+__all__ = ["LAUNCH", "compile_all", "find_unit"]
 
-INCLUDES = '#include "instances/launch_emulator.hpp"\n#include "instances/unit_entry.hpp"\n'
+# What a unit for the emulator begins with.
+LAUNCH = '#include "instances/launch_emulator.hpp"\n#include "instances/unit_entry.hpp"\n'
 
 # The variants of a unit, where many are compiled at a time: what they have in common is compiled once.
 _TOGETHER = 16
@@ -25,7 +26,7 @@ def source_of(names: list[str]) -> Source:
     """Return the source of a unit with these variants, which are of one list."""
     path = tables.read("kernels")[names[0]]["list"]
     variants = ", ".join(f'"{name}"' for name in names)
-    text = f"#define CUTE_PY_DESCRIBED\n#define CUTE_PY_VARIANTS {variants}\n{INCLUDES}"
+    text = f"#define CUTE_PY_DESCRIBED\n#define CUTE_PY_VARIANTS {variants}\n{LAUNCH}"
     text += f'#include "kernels/{path}.hpp"\nCUTE_PY_UNIT(cute_py::kernels::{path.replace("/", "_")})\n'
     return Source(names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more", text)
 
@@ -36,7 +37,7 @@ def question(name: str) -> str:
 
 
 def make(names: list[str]) -> None:
-    path = compile_source(source_of(names))
+    path = compile_source(source_of(names), emulator_compiler())
     for name in names:
         cache.remember(question(name), path)
 
