@@ -150,6 +150,11 @@ DeviceArgument device_argument(py::handle value) {
   device->shared_bytes_per_cta = value.attr("shared_bytes_per_cta").cast<int>();
   device->clock_mhz = value.attr("clock_mhz").cast<int>();
   device->memory_gb_per_s = value.attr("memory_gb_per_s").cast<int>();
+  GpuProfile& profile = device->profile;
+  profile.launch_us = value.attr("launch_us").cast<double>();
+  profile.memory_efficiency = value.attr("memory_efficiency").cast<double>();
+  profile.l2_bytes_per_cycle = value.attr("l2_bytes_per_cycle").cast<double>();
+  profile.l2_bytes = value.attr("l2_bytes").cast<double>();
   device->copies_arrays = value.attr("copies_arrays").cast<bool>();
   return {0, std::move(device)};
 }

@@ -3,10 +3,14 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <tuple>
 
 #include "instances/registry.hpp"
 #include "instances/unit.hpp"
+#include "problem/profiles.hpp"
 #include "runtime/cuda.hpp"
 #include "runtime/host.hpp"
 
@@ -96,6 +100,11 @@ py::list devices() {
     d["shared_bytes_per_cta"] = info.shared_bytes_per_cta;
     d["clock_mhz"] = info.clock_mhz;
     d["memory_gb_per_s"] = info.memory_gb_per_s;
+    GpuProfile const profile = profile_of(info.name);
+    d["launch_us"] = profile.launch_us;
+    d["memory_efficiency"] = profile.memory_efficiency;
+    d["l2_bytes_per_cycle"] = profile.l2_bytes_per_cycle;
+    d["l2_bytes"] = static_cast<std::int64_t>(profile.l2_bytes);
     list.append(d);
   }
   return list;
@@ -125,6 +134,20 @@ void register_kernels(py::module_& module) {
         instances::set_find_unit([held = find.release()](std::string const& variant) {  // for good
           py::gil_scoped_acquire const gil;
           held(variant);
+        });
+      },
+      py::arg("find"));
+  // Called with a GPU's name; returns its launch_us, memory_efficiency, l2_bytes_per_cycle and l2_bytes, or None.
+  module.def(
+      "set_find_profile",
+      [](py::function find) {
+        set_find_profile([held = find.release()](std::string const& name) -> std::optional<GpuProfile> {  // for good
+          py::gil_scoped_acquire const gil;
+          using Members = std::tuple<double, double, double, double>;
+          auto const found = held(name).cast<std::optional<Members>>();
+          if (!found) return std::nullopt;
+          auto const [launch_us, memory_efficiency, l2_bytes_per_cycle, l2_bytes] = *found;
+          return GpuProfile{launch_us, memory_efficiency, l2_bytes_per_cycle, l2_bytes};
         });
       },
       py::arg("find"));

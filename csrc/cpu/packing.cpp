@@ -41,7 +41,7 @@ bool is_worth_packing(Geometry const& g, Role factor) {
 }
 
 // Any factors that are worth it.
-std::vector<Packs> worth_packing(FoldedProduct const& product, double us) {
+std::vector<Packs> worth_packing(FoldedProduct const& product, double us, DeviceInfo const&) {
   if (us < kShortUs) return {};
   Geometry const& g = *product.folded(false);
   std::vector<Packs> found;

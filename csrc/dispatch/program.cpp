@@ -98,7 +98,7 @@ class Planner {
     if (question_.kernel != "auto") return {};
     double const us =
         best.candidates.empty() ? std::numeric_limits<double>::infinity() : best.candidates.front().estimate.us;
-    return question_.platform.worth_packing(product, us);
+    return question_.platform.worth_packing(product, us, question_.device);
   }
 
   // A copy, which does not take the caller's numbers; without a kernel none of them takes it.

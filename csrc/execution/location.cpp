@@ -14,6 +14,7 @@
 #include "base/errors.hpp"
 #include "dispatch/choose.hpp"
 #include "instances/registry.hpp"
+#include "problem/profiles.hpp"
 #include "runtime/cuda.hpp"
 #include "runtime/host.hpp"
 
@@ -56,6 +57,7 @@ Device device_info(int ordinal) {
   Device& device = known[ordinal];
   if (device == nullptr) {
     DeviceInfo info = runtime::device_info(ordinal);
+    info.profile = profile_of(info.name);
     count_clusters(info);
     device = std::make_shared<DeviceInfo const>(std::move(info));
   }
@@ -92,15 +94,9 @@ std::optional<int> cuda_ordinal(std::string_view device) {
 
 std::shared_ptr<DeviceInfo const> emulated_device() {
   static Device const info = [] {
-    DeviceInfo device;
+    DeviceInfo device = h200();
     device.name = "emulator";
-    device.compute_capability = 90;
-    device.multiprocessors = 132;
-    device.memory_bytes = std::int64_t{141} << 30;
-    device.shared_bytes_per_cta = 227 * 1024;
-    device.clock_mhz = 1980;
-    device.memory_gb_per_s = 4800;
-    return std::make_shared<DeviceInfo const>(device);
+    return std::make_shared<DeviceInfo const>(std::move(device));
   }();
   return info;
 }

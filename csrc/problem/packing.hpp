@@ -50,7 +50,7 @@ struct Platform {
   void (*adapt)(Geometry& geometry);
 
   // Sets of arrays whose packing is worth a look, for a product that takes so long without.
-  std::vector<Packs> (*worth_packing)(FoldedProduct const& product, double us);
+  std::vector<Packs> (*worth_packing)(FoldedProduct const& product, double us, DeviceInfo const& device);
 
   // The product with a packed factor; nothing if it cannot be laid out as kernels want it.
   std::optional<Packed> (*pack)(Folded const& product, Role factor);

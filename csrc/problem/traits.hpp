@@ -128,7 +128,17 @@ struct Traits {
   bool one_order;  // on a host: adds along k in the order of products, dot products, too
 };
 
-// What a variant takes of a processor, for its family's rules and for readers.
+// What a variant of a GPU kernel is made for.
+enum class Form {
+  whole,       // whole tiles, unit strides, aligned; one mode in each group
+  predicated,  // any extents and strides; one mode in each group
+  nested,      // any extents, strides and modes
+  vectors,     // the same, but along an operand's major the elements of each vector lie side by side, aligned to it
+  elements,    // as nested, one element at a time, those of neighbouring threads along an operand's major
+  gett,        // any extents and strides; two modes in M, as a nested CuTe shape, and one in N and in K
+};
+
+// What a variant takes of a processor, and how it is made: for its family's rules and for readers.
 struct Resources {
   int threads;                  // per CTA; 1 for a CPU kernel, which is given its threads per call
   int ctas_per_multiprocessor;  // that fit at a time; 0 of a CPU kernel
@@ -136,6 +146,8 @@ struct Resources {
   int sum_bytes;                // of a CTA whose K is split; 0: it cannot be
   int split_tiles;              // the CTAs of a split K have a multiple of so many tiles of K
   int max_cluster;              // CTAs of a cluster that share K, a power of two; 0: none
+  Form form = Form::nested;
+  bool is_cooperative = false;  // warpgroups share a tile; otherwise each computes its own (ping-pong)
 };
 
 }  // namespace cute_py

@@ -128,4 +128,11 @@ def _find_unit(name: str) -> None:
     emulator.find_unit(name)
 
 
+def _find_profile(name: str) -> tuple[float, ...] | None:
+    from cute_py.machine import profile  # only the first use of a GPU reads a file
+
+    return profile.find(name)
+
+
 _core.set_find_unit(_find_unit)
+_core.set_find_profile(_find_profile)

@@ -29,6 +29,24 @@ char const* text(OperandRule::Kind x) {
   return "";
 }
 
+char const* text(Form x) {
+  switch (x) {
+    case Form::whole:
+      return "whole";
+    case Form::predicated:
+      return "predicated";
+    case Form::nested:
+      return "nested";
+    case Form::vectors:
+      return "vectors";
+    case Form::elements:
+      return "elements";
+    case Form::gett:
+      return "gett";
+  }
+  return "";
+}
+
 std::string limit(std::int64_t x) { return x == Limits::kNone ? "Limits::kNone" : std::to_string(x); }
 
 // In the order of the members.
@@ -46,8 +64,9 @@ void print(Traits const& t, Resources const& r) {
               text(o.major_b), o.vector_bytes_a, o.vector_bytes_b, o.moved_bytes, o.alignment_bytes,
               o.element_alignment);
   std::printf("{%d, %d, %d}, %s, %s},\n", t.tile[0], t.tile[1], t.tile[2], text(t.fuses), text(t.one_order));
-  std::printf("     {%d, %d, %d, %d, %d, %d}, &kernels::%s_rules, nullptr, nullptr, nullptr, nullptr},\n", r.threads,
-              r.ctas_per_multiprocessor, r.stages, r.sum_bytes, r.split_tiles, r.max_cluster, t.kernel);
+  std::printf("     {%d, %d, %d, %d, %d, %d, Form::%s, %s}, ", r.threads, r.ctas_per_multiprocessor, r.stages, r.sum_bytes,
+              r.split_tiles, r.max_cluster, text(r.form), text(r.is_cooperative));
+  std::printf("&kernels::%s_rules, nullptr, nullptr, nullptr, nullptr},\n", t.kernel);
 }
 
 struct Print {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
@@ -14,17 +15,14 @@
 // that have to move.
 namespace cute_py::kernels::model {
 
-// Of an H200, November 2026: what a launch takes that does nothing, and what memory and L2 deliver of what is
-// written on the box. docs/perf-notes.md has the measurements.
-inline constexpr double kLaunchUs = 2.4;
-inline constexpr double kMemoryEfficiency = 0.85;
-inline constexpr double kCacheBytesPerCycle = 31.2;  // of a multiprocessor, out of L2
-inline constexpr double kClockMhz = 1980;            // that the speeds of kernels were measured at
-inline constexpr double kMultiprocessors = 132;
-inline constexpr double kSectorBytes = 32;   // the least that memory moves
-inline constexpr double kCacheBytes = 50e6;  // of L2
-inline constexpr double kScattered = 4;      // of results far from one another: a sector is read, and written in part
-inline constexpr double kSectorsFarApart = 2.5;   // what memory takes more for sectors that are not neighbours
+// The H200 that the families' tables of speeds were measured on, November 2026. docs/perf/cost-model.md has the
+// measurements. What belongs to a GPU, and not to a kernel, is in its profile (problem/device.hpp).
+inline constexpr double kTableClockMhz = 1980;
+inline constexpr double kTableMultiprocessors = 132;
+
+inline constexpr double kSectorBytes = 32;        // the least that memory moves
+inline constexpr double kScattered = 4;           // of results far apart: a sector is read, and written in part
+inline constexpr double kSectorsFarApart = 2.5;   // what memory takes more for sectors that are not adjacent
 inline constexpr double kTileQuantisation = 1.3;  // waves take more of tiles that mostly do not exist
 inline constexpr double kUncoalesced = 0.05;      // what threads take more, that read an operand across its unit stride
 
@@ -38,6 +36,30 @@ struct Speed {
   double us_per_wave;  // what a CTA takes beside its K: the first tile's way in, the results' way out
   double accesses_per_us = 0;  // of a multiprocessor: accesses to A and B, each as wide as they allow; 0: no limit
 };
+
+// Speeds by tile. The last row stands for tiles that are not in the table.
+template <class Speed>
+struct OfTile {
+  int m;
+  int n;
+  Speed speed;
+};
+
+template <class Speed, std::size_t count>
+Speed const& speed_of_tile(OfTile<Speed> const (&table)[count], Traits const& t) {
+  for (auto const& row : table) {
+    if (row.m == t.tile[0] && row.n == t.tile[1]) return row.speed;
+  }
+  return table[count - 1].speed;
+}
+
+// The speed of types that are in builds which nobody has timed, by that of float32.
+constexpr Speed untimed(Speed speed, Compute compute) {
+  if (compute == Compute::f64) speed.tflops /= 2;
+  if (compute == Compute::c64) speed.tflops /= 4;
+  if (compute == Compute::c128) speed.tflops /= 8;
+  return speed;
+}
 
 // Accesses of a CTA to A and B for one step of K.
 inline double accesses(Geometry const& g, Traits const& t) {
@@ -63,9 +85,11 @@ inline double slots(Entry const& v, DeviceInfo const& device) {
 }
 
 // Bytes per microsecond.
-inline double memory_speed(DeviceInfo const& device) { return device.memory_gb_per_s * 1e3 * kMemoryEfficiency; }
+inline double memory_speed(DeviceInfo const& device) {
+  return device.memory_gb_per_s * 1e3 * device.profile.memory_efficiency;
+}
 inline double cache_speed(DeviceInfo const& device) {
-  return kCacheBytesPerCycle * device.multiprocessors * device.clock_mhz;
+  return device.profile.l2_bytes_per_cycle * device.multiprocessors * device.clock_mhz;
 }
 
 // How many bytes are moved for each one that is wanted, if neighbouring threads go along the first mode of a group.
@@ -139,8 +163,8 @@ inline bool is_plain(Geometry const& g) { return g.is_plain() && (!g.reads_c || 
 inline Estimate tiled(Geometry const& g, Extents const& x, Entry const& v, DeviceInfo const& device, Speed const& speed,
                       bool reads_any_major) {
   Traits const& t = v.traits;
-  double const scale = static_cast<double>(device.clock_mhz) / kClockMhz;
-  double const rate = speed.tflops * 1e6 / kMultiprocessors * scale;  // flops of a multiprocessor in a microsecond
+  double const scale = static_cast<double>(device.clock_mhz) / kTableClockMhz;
+  double const rate = speed.tflops * 1e6 / kTableMultiprocessors * scale;  // flops of a multiprocessor in a microsecond
   double const k_tiles = static_cast<double>(tiles(std::max<std::int64_t>(x.k, 1), t.tile[2]));
   double math = 2.0 * t.tile[0] * t.tile[1] * t.tile[2] * k_tiles / rate;  // of a CTA that has a multiprocessor's speed
   if (speed.accesses_per_us > 0 && g.multiplies) {
@@ -181,12 +205,13 @@ inline Estimate tiled(Geometry const& g, Extents const& x, Entry const& v, Devic
     auto const far = g.m.rank() > 1 && g.m[1].stride[Role::a] == 1
                          ? wasted_a * std::min(1.0, static_cast<double>(g.m[0].extent) / t.tile[0])
                          : wasted_a;
-    if (far > 1 && tiles(x.n, t.tile[1]) > 1 && bytes_of_operand(g, Role::a) > kCacheBytes * static_cast<double>(x.l)) {
+    if (far > 1 && tiles(x.n, t.tile[1]) > 1 &&
+        bytes_of_operand(g, Role::a) > device.profile.l2_bytes * static_cast<double>(x.l)) {
       memory = std::max(memory, of_a * far / wasted_a * lines * kSectorsFarApart / memory_speed(device));
     }
   }
   Estimate estimate = larger(us, std::max(memory, cache), 0);
-  estimate.us += kLaunchUs;
+  estimate.us += device.profile.launch_us;
   if (!is_plain(g)) estimate.us += count * t.tile[0] * t.tile[1] / (device.multiprocessors * kFinishedPerUs);
   return estimate;
 }

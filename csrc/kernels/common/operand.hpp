@@ -15,16 +15,6 @@ namespace cute_py::kernels {
 // Extents that a kernel has no bound for.
 inline constexpr int kAnyExtent = 0;
 
-// What a variant is made for.
-enum class Form {
-  whole,       // whole tiles, unit strides, aligned; one mode in each group
-  predicated,  // any extents and strides; one mode in each group
-  nested,      // any extents, strides and modes
-  vectors,     // the same, but along an operand's major the elements of each vector lie side by side, aligned to it
-  elements,    // as nested, one element at a time, those of neighbouring threads along an operand's major
-  gett,        // any extents and strides; two modes in M, as a nested CuTe shape, and one in N and in K
-};
-
 // Elements of padding between the columns of a transposed shared-memory tile. 16 bytes keep a column aligned and, of
 // floats, spread a warp's writes, which run along k, over all 32 banks: bank(mn, k) = (mn + 4 k) mod 32.
 template <class T>
@@ -166,6 +156,8 @@ using GettStride = cute::Stride<cute::Stride<std::int64_t, std::int64_t>, std::i
 // becomes a T on its way to shared memory.
 template <class T, Major major_a, Major major_b, Form form, bool converts>
 struct OperandTypes {
+  static constexpr Form made_for = form;
+
   using TA = T;
   using TB = T;
   using TC = T;

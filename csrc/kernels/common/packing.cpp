@@ -14,8 +14,8 @@
 namespace cute_py::kernels {
 namespace {
 
-// A product of less is not worth another launch.
-constexpr double kShortUs = 13;
+// A product of fewer launches' time is not worth another launch.
+constexpr double kShort = 13 / 2.4;
 
 // What is packed takes at most this part of a GPU's memory: the arrays are there, too, and a product that fits must not
 // fail.
@@ -61,8 +61,8 @@ bool has_short_rows(Geometry const& geometry) {
 
 // All factors that no kernel reads in vectors, or none; a result whose unit stride is that of a mode in L, which CTAs
 // would scatter.
-std::vector<Packs> worth_packing(FoldedProduct const& product, double us) {
-  if (us < kShortUs) return {};
+std::vector<Packs> worth_packing(FoldedProduct const& product, double us, DeviceInfo const& device) {
+  if (us < kShort * device.profile.launch_us) return {};
   Geometry const& asked = product.asked();
   Geometry const& g = *product.folded(false);
   std::vector<Packs> found;

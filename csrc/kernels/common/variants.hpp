@@ -314,6 +314,16 @@ constexpr Traits traits_of(char const* name, Target target) {
   }
 }
 
+template <class Config, class = void>
+inline constexpr Form kFormOf = Form::nested;
+template <class Config>
+inline constexpr Form kFormOf<Config, std::void_t<decltype(Config::made_for)>> = Config::made_for;
+
+template <class Config, class = void>
+inline constexpr bool kIsCooperative = false;
+template <class Config>
+inline constexpr bool kIsCooperative<Config, std::void_t<decltype(Config::ping_pong)>> = !Config::ping_pong;
+
 template <class Family, class Config>
 constexpr Resources resources_of() {
   if constexpr (kCopies<Config>) {
@@ -321,6 +331,8 @@ constexpr Resources resources_of() {
   } else {
     using Params = typename Family::template Params<Config>;
     Resources r{Config::threads, Config::ctas_per_multiprocessor, Config::stages, 0, Params::part_tiles, 0};
+    r.form = kFormOf<Config>;
+    r.is_cooperative = kIsCooperative<Config>;
     r.sum_bytes = Params::part_values * Config::threads * static_cast<int>(sizeof(typename Config::TC));
     if constexpr (kHasTensors<Params>) {
       r.max_cluster = Config::max_cluster;

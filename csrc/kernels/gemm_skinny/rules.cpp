@@ -40,7 +40,7 @@ Estimate estimate(Geometry const& g, Extents const& x, Entry const& v, DeviceInf
   double const ctas = of_cta * (waves <= 1 ? 1 : 1 + (waves - 1) * kOneMore);
   double const memory = model::memory_bytes(g, true) / model::memory_speed(device);
   Estimate result = model::larger(ctas, memory, 0);
-  result.us += model::kLaunchUs;
+  result.us += device.profile.launch_us;
   return result;
 }
 

@@ -189,6 +189,7 @@ struct GemmSm80 : OwnersOfSlices<typename TensorOpMma<Tile, Op>::type, typename 
   using TC = typename Op::Accumulator;
   using TE = numeric::EpilogueType<TC>;
 
+  static constexpr Form made_for = form;
   static constexpr bool predicated = true;
   static constexpr bool nested = true;
   static constexpr bool converting = false;

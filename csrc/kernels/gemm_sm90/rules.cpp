@@ -18,32 +18,37 @@ struct Speed {
   double us_per_tile;
 };
 
+using OfTile = model::OfTile<Speed>;
+constexpr OfTile kOf16Bits[] = {{64, 64, {400, 0, 0.35}},
+                                {64, 128, {735, 0, 0.65}},
+                                {128, 128, {795, 0, 0.87}},
+                                {128, 192, {990, 0.5, 1.7}},
+                                {128, 256, {940, 0, 2.5}}};
+constexpr OfTile kTf32[] = {
+    {64, 64, {205, 0, 0.3}}, {64, 128, {290, 0, 0.3}}, {128, 128, {405, 0.2, 0.8}}, {128, 256, {435, 0.3, 1.6}}};
+// A goes through registers.
+constexpr OfTile kTf32MMajor[] = {
+    {64, 64, {155, 0, 0.3}}, {64, 128, {250, 0, 0.3}}, {128, 128, {355, 0.2, 0.8}}, {128, 256, {430, 0.3, 1.6}}};
+constexpr OfTile kInt8[] = {
+    {64, 64, {640, 0, 0.3}}, {64, 128, {1100, 1, 0.6}}, {128, 128, {1450, 2.5, 1.2}}, {128, 256, {1500, 2.5, 2.4}}};
+// Sums of 128 steps of K are promoted.
+constexpr OfTile kPromotedFloat8[] = {
+    {64, 64, {560, 0, 0.3}}, {64, 128, {720, 0, 0.6}}, {128, 128, {1240, 0.5, 0.9}}, {128, 192, {1240, 0.5, 1.2}}};
+constexpr OfTile kFastFloat8[] = {
+    {64, 64, {600, 0, 0.3}}, {64, 128, {1000, 0, 0.6}}, {128, 128, {1500, 0.3, 0.8}}, {128, 256, {1550, 1, 2.4}}};
+
 Speed speed_of(Traits const& t) {
-  bool const is_small = t.tile[0] == 64;
-  bool const is_smallest = is_small && t.tile[1] == 64;
-  bool const is_square = t.tile[1] == 128;
-  if (t.types.compute == Compute::i32) {
-    if (is_small) return is_smallest ? Speed{640, 0, 0.3} : Speed{1100, 1, 0.6};
-    return is_square ? Speed{1450, 2.5, 1.2} : Speed{1500, 2.5, 2.4};
+  switch (t.types.compute) {
+    case Compute::i32:
+      return model::speed_of_tile(kInt8, t);
+    case Compute::fast_f32:
+      return model::speed_of_tile(kFastFloat8, t);
+    case Compute::tf32:
+      return t.operands.major_a == Major::mn ? model::speed_of_tile(kTf32MMajor, t) : model::speed_of_tile(kTf32, t);
+    default:
+      return (t.types.factors & kFloat8) != 0 ? model::speed_of_tile(kPromotedFloat8, t)
+                                              : model::speed_of_tile(kOf16Bits, t);
   }
-  if (t.types.compute == Compute::fast_f32) {
-    if (is_small) return is_smallest ? Speed{600, 0, 0.3} : Speed{1000, 0, 0.6};
-    return is_square ? Speed{1500, 0.3, 0.8} : Speed{1550, 1, 2.4};
-  }
-  if ((t.types.factors & kFloat8) != 0) {
-    if (is_small) return is_smallest ? Speed{560, 0, 0.3} : Speed{720, 0, 0.6};
-    return is_square ? Speed{1170, 0.5, 1} : Speed{1240, 0.5, 1.2};
-  }
-  if (t.types.compute == Compute::tf32) {
-    bool const by_registers = t.operands.major_a == Major::mn;
-    if (is_smallest) return {by_registers ? 155.0 : 205.0, 0, 0.3};
-    if (is_small) return {by_registers ? 250.0 : 290.0, 0, 0.3};
-    if (is_square) return {by_registers ? 355.0 : 405.0, 0.2, 0.8};
-    return {by_registers ? 430.0 : 435.0, 0.3, 1.6};
-  }
-  if (is_small) return is_smallest ? Speed{400, 0, 0.35} : Speed{735, 0, 0.65};
-  if (is_square) return {795, 0, 0.87};
-  return t.tile[1] == 192 ? Speed{990, 0.5, 1.7} : Speed{940, 0, 2.5};
 }
 
 // A tile of K has elements of its first mode alone, and tiles of C of the first modes of M and N.
@@ -58,19 +63,18 @@ struct Store {
   bool beside;  // while the other warpgroup multiplies: ping-pong
 };
 
-Store store_of(Geometry const& g, Traits const& t, double elements) {
+Store store_of(Geometry const& g, Resources const& r, double elements) {
   constexpr double kPerUs = 2000;  // that the threads of a warpgroup write
   constexpr double kFirst = 1;
-  constexpr double kFinishedPerUs = 5500;  // of a warpgroup; as measured with bias and gelu
-  constexpr double kFinishedByTwoPerUs = 3300;
+  constexpr double kFinishedPerUs = 5500;       // of a warpgroup; as measured with bias and gelu
+  constexpr double kFinishedByTwoPerUs = 3300;  // of two that share a tile
   bool const along_n = g.n.rank() > 0 && g.n[0].stride[Role::d] == 1;
   bool const is_plain = model::is_plain(g);
-  bool const by_two = t.tile[1] > 128;  // warpgroups that share a tile: cooperative
   if (!finishes_in_boxes(g, along_n)) {
-    return {elements / (!is_plain ? model::kFinishedPerUs : by_two ? 2 * kPerUs : kPerUs), !by_two};
+    return {elements / (!is_plain ? model::kFinishedPerUs : r.is_cooperative ? 2 * kPerUs : kPerUs), !r.is_cooperative};
   }
   if (is_plain) return {0, true};
-  return {kFirst + elements / (by_two ? kFinishedByTwoPerUs : kFinishedPerUs), !by_two};
+  return {kFirst + elements / (r.is_cooperative ? kFinishedByTwoPerUs : kFinishedPerUs), !r.is_cooperative};
 }
 
 // Lines of 128 bytes of L2 that a line of a box takes, relative to one: most take two if lines of
@@ -123,12 +127,12 @@ Estimate estimate(Task const& task, Schedule const& s) {
   Traits const& t = task.entry.traits;
   DeviceInfo const& device = task.device;
   Extents const x = model::extents_of(task, s);
-  constexpr double kMemory = 1.1;  // what memory delivers to TMA, relative to what it does to threads
-  constexpr double kCache = 1.3;   // the same of L2
-  constexpr double kNear = 25e6;   // bytes of arrays that half of that cache has, as the last kernel may have left them
+  constexpr double kMemory = 1.1;   // what memory delivers to TMA, relative to what it does to threads
+  constexpr double kCache = 1.3;    // the same of L2
+  constexpr double kLeft = 0.5;     // of L2: arrays that the last kernel may have left there
   constexpr double kBusiest = 0.7;  // of the multiprocessors: as many take all that it delivers
   Speed const speed = speed_of(t);
-  double const scale = static_cast<double>(device.clock_mhz) / model::kClockMhz;
+  double const scale = static_cast<double>(device.clock_mhz) / model::kTableClockMhz;
   auto const m = g.m.rank() > 1 ? in_tiles(g.m, t.tile[0]) : x.m;
   auto const n = g.n.rank() > 1 ? in_tiles(g.n, t.tile[1]) : x.n;
   auto const k = g.k.rank() > 1 ? model::tiles(in_tiles(g.k, t.tile[2]), static_cast<int>(s.split_k)) : x.k;
@@ -136,9 +140,9 @@ Estimate estimate(Task const& task, Schedule const& s) {
   double const elements = static_cast<double>(t.tile[0]) * t.tile[1];
   bool const is_itself = &task.judged == &task.geometry;
   Multicast const multicast = is_itself ? Multicast{s.cluster_m, s.cluster_n} : multicast_in(g, t, s.has_split_k());
-  double const math = 2 * elements * t.tile[2] * k_tiles / (speed.tflops * 1e6 / model::kMultiprocessors * scale);
+  double const math = 2 * elements * t.tile[2] * k_tiles / (speed.tflops * 1e6 / model::kTableMultiprocessors * scale);
   double const steps = std::max(math, us_of_lines(g, t, multicast, scale) * k_tiles);
-  Store const store = store_of(g, t, elements);
+  Store const store = store_of(g, task.entry.resources, elements);
   auto const count = static_cast<double>(model::tiles(m, t.tile[0]) * model::tiles(n, t.tile[1]) * x.l);
   // CTAs that share K are a cluster, of which fewer fit.
   auto const in_cluster = s.has_split_k() ? s.cluster() : 1;
@@ -154,7 +158,7 @@ Estimate estimate(Task const& task, Schedule const& s) {
                                                : waves * (tile + store.us));
 
   double const bytes = model::memory_bytes(g, true);
-  double const near = std::min(bytes, kNear);
+  double const near = std::min(bytes, kLeft * device.profile.l2_bytes);
   double const memory = near / model::cache_speed(device) + (bytes - near) / (model::memory_speed(device) * kMemory);
   double cache = 0;
   if (g.multiplies) {
@@ -172,7 +176,7 @@ Estimate estimate(Task const& task, Schedule const& s) {
   constexpr double kNotHidden = 0.1;    // of what takes less
   constexpr double kInParts = 0.7;      // of what the cache takes, where K is in many parts
   constexpr double kBeginsEarly = 0.7;  // of the microseconds of a launch, beside the kernel before
-  estimate.us += model::kLaunchUs - kBeginsEarly + kNotHidden * std::min(us, arrival);
+  estimate.us += device.profile.launch_us - kBeginsEarly + kNotHidden * std::min(us, arrival);
   if (s.split_k > 2) estimate.us += kInParts * cache * (1 - 2 / static_cast<double>(s.split_k));
   // Of two k-major factors results leave along n a little sooner; more than what counts as close.
   constexpr double kAlongM = 1.035;

@@ -48,13 +48,13 @@ Estimate estimate(Geometry const& g, Extents const& x, Entry const& v, DeviceInf
   Speed const speed = speed_of(t);
   auto const l = static_cast<double>(x.l);
   auto const k = static_cast<double>(x.k);
-  double const full = std::min(1.0, l / device.multiprocessors) * device.multiprocessors / model::kMultiprocessors;
+  double const full = std::min(1.0, l / device.multiprocessors) * device.multiprocessors / model::kTableMultiprocessors;
   double const math = 2 * up(x.m, 4) * up(x.n, 4) * k * l / (speed.tflops * 1e6 * full);
   double const elements = us_by_elements(g, Role::a, static_cast<double>(x.m) * k * l) +
                           us_by_elements(g, Role::b, static_cast<double>(x.n) * k * l);
   double const memory = std::max(model::memory_bytes(g) / (model::memory_speed(device) * kOfMemory), elements / full);
   Estimate result = model::larger(math, memory, speed.us_of_k * k / 64);
-  result.us += model::kLaunchUs + kUsOfCta;
+  result.us += device.profile.launch_us + kUsOfCta;
   return result;
 }
 

@@ -41,7 +41,7 @@ Estimate estimate(Geometry const& g, Extents const& x, Entry const& v, DeviceInf
   double const full = std::min(1.0, static_cast<double>(plan.tiles()) / device.multiprocessors);
   // Of two that memory makes equal, the one that moves more at a time.
   double const per_access = 1 + 0.1 / moved;
-  return {model::kLaunchUs + kUsOfTiles + us * per_access / full, Bound::memory};
+  return {device.profile.launch_us + kUsOfTiles + us * per_access / full, Bound::memory};
 }
 
 std::int64_t ctas(Geometry const& g, Traits const& t) {

@@ -1,30 +1,18 @@
-#include "kernels/common/model.hpp"
+#include "kernels/common/simt_rules.hpp"
 
 // How fast sgemm_2 is.
 namespace cute_py::kernels {
-namespace {
 
 // TFLOP/s of a full device, of that what one CTA on a multiprocessor reaches, and microseconds of a wave beside its K:
-// fitted to 626 runs of random products on an H200, November 2026, which they meet within 25 %. float64 and complex
-// numbers beside those of any modes are in builds that nobody has timed: half, a quarter and an eighth.
-model::Speed speed_of(Traits const& t) {
-  model::Speed speed{41.8, 1, 1.4};
-  if (!t.operands.is_whole()) speed = {34.3, 0.9, 2.2};
-  if (t.modes.n_and_k > 1) speed = {17.0, 0.78, 22};
-  if (t.types.compute == Compute::f64) speed.tflops /= 2;
-  if (t.types.compute == Compute::c64) speed.tflops /= 4;
-  if (t.types.compute == Compute::c128) speed.tflops /= 8;
-  return speed;
-}
-
-Estimate estimate(Geometry const& g, Extents const& x, Entry const& v, DeviceInfo const& device) {
-  Traits const& t = v.traits;
-  return model::tiled(g, x, v, device, speed_of(t), t.modes.m > 1);
-}
-
-}  // namespace
+// fitted to 626 runs of random products on an H200, November 2026, which they meet within 25 %.
+constexpr model::SimtSpeeds kSgemm2Speeds{
+    /* whole */ {41.8, 1, 1.4},
+    /* predicated */ {34.3, 0.9, 2.2},
+    /* nested */ {17.0, 0.78, 22},
+    /* gett */ {34.3, 0.9, 2.2},
+};
 
 extern Rules const sgemm_2_rules;
-Rules const sgemm_2_rules = model::kRules<&estimate>;
+Rules const sgemm_2_rules = model::kSimtRules<kSgemm2Speeds>;
 
 }  // namespace cute_py::kernels

@@ -14,7 +14,8 @@ constexpr double kWaits = 1.5;
 Estimate estimate(Geometry const& g, Extents const& x, Entry const& v, DeviceInfo const& device) {
   Traits const& t = v.traits;
   Estimate estimate = model::tiled(g, x, v, device, kSpeed, false);
-  double const memory = model::kLaunchUs + kWaits * model::memory_bytes(g, t.fuses) / model::memory_speed(device);
+  double const memory =
+      device.profile.launch_us + kWaits * model::memory_bytes(g, t.fuses) / model::memory_speed(device);
   if (memory > estimate.us) estimate = {memory, Bound::memory};
   estimate.us += model::us_of_elements(g, x, t, device);
   return estimate;

@@ -27,6 +27,7 @@ from cute_py.cli import (
     kernels,
     ladder,
     layout,
+    profile,
     verify,
 )
 from cute_py.cli.command_error import CommandError
@@ -58,6 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         atom,
         explore,
         cache,
+        profile,
     ):
         module.add_parser(commands)
     options = parser.parse_args(arguments)

@@ -40,6 +40,15 @@ class Device:
         The highest clock of the multiprocessors.
     memory_gb_per_s
         What its memory can move, in 10^9 bytes per second.
+    launch_us
+        Microseconds of a launch that does nothing. This and what follows is measured, not said by the driver:
+        ``cute-py profile`` measures a GPU that `cute_py` does not know.
+    memory_efficiency
+        What a copy reaches of `memory_gb_per_s`: above 0, at most 1.
+    l2_bytes_per_cycle
+        What a multiprocessor gets out of L2.
+    l2_bytes
+        Of L2, what a kernel finds there again.
     copies_arrays
         Of one that was invented: False, host arrays are taken to lie there with the strides that they have; True, they
         are copied there and results back, as for ``device="cuda"``.
@@ -53,6 +62,10 @@ class Device:
     shared_bytes_per_cta: int = 227 * 1024
     clock_mhz: int = 1980
     memory_gb_per_s: int = 4800
+    launch_us: float = 2.4
+    memory_efficiency: float = 0.85
+    l2_bytes_per_cycle: float = 31.2
+    l2_bytes: int = 50_000_000
     copies_arrays: bool = False
 
     def __post_init__(self) -> None:
@@ -66,6 +79,12 @@ class Device:
             value = getattr(self, field)
             if not _is_count(value) or value < 1 or (field != "memory_bytes" and value > 2**31 - 1):
                 raise OperandError(f"Device: {field} is an integer of at least 1, got {value!r}")
+        for field in ("launch_us", "memory_efficiency", "l2_bytes_per_cycle", "l2_bytes"):
+            value = getattr(self, field)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e18:
+                raise OperandError(f"Device: {field} is a number above 0, got {value!r}")
+        if self.memory_efficiency > 1:
+            raise OperandError(f"Device: memory_efficiency is at most 1, got {self.memory_efficiency!r}")
         if not isinstance(self.copies_arrays, bool):
             raise OperandError(f"Device: copies_arrays is True or False, got {self.copies_arrays!r}")
 

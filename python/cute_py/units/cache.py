@@ -14,18 +14,23 @@ from pathlib import Path
 from cute_py._files import write_whole
 from cute_py.errors import UnitError
 
-__all__ = ["clear", "folder", "log", "open_log"]
+__all__ = ["clear", "folder", "log", "open_log", "place"]
 
 _LIMIT_MB = 512
 _LOG_BYTES = 1 << 20
 _PATIENCE_S = 600.0
 
 
+def place() -> Path:
+    """Return where the folder is, or would be. Raises RuntimeError where there is no home."""
+    given = os.environ.get("CUTE_PY_CACHE_DIR")
+    return Path(given) if given else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cute_py"
+
+
 def folder() -> Path:
     """Return the folder, made if there is none. Raises UnitError where that cannot be."""
-    given = os.environ.get("CUTE_PY_CACHE_DIR")
     try:
-        path = Path(given) if given else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cute_py"
+        path = place()
         for part in ("units", "index", "locks"):
             (path / part).mkdir(parents=True, exist_ok=True)
     except (OSError, RuntimeError) as error:  # no home
