@@ -94,7 +94,7 @@ class Loops {
         far_(plan.elements * std::max<std::int64_t>(plan.k, 1) * std::int64_t{sizeof(Scalar)} > kBytesFar),
         vectors_(far_ && plan.k > kFewSteps ? 2 : 4),
         line_(far_ && plan.k > 1 ? kMostOfLine : kLine),
-        is_sum_(is_sum_of_neighbours(g)),
+        is_sum_(is_contiguous_reduction(g)),
         execution_(execution),
         a_{x.data[Role::a], g, Role::a, plan.free},
         b_{x.data[Role::b], g, Role::b, plan.free},

@@ -154,7 +154,7 @@ class Cluster {
   void* shared(int cta) const { return memory_.shared(cta); }
   NamedBarrier& named(int number) { return named_[rank()][number]; }
   CopyEngine& engine() { return engine_; }
-  // A thread that ends has waited for what it asked for.
+  // A thread that ends has waited for all that it issued.
   void check_all_done() {
     if (!current().boxes.is_idle()) stop("ends while boxes are on their way out of its CTA's shared memory");
     if (!current().products.is_idle()) stop("ends while products of its warpgroup are on their way");
@@ -281,7 +281,7 @@ bool Cluster::release_cluster() {
   return true;
 }
 
-// Lets threads go on whose time has come; at last by what is left of the copy engine's work.
+// Resumes the threads whose wait is over; if there are none, completes an outstanding TMA load.
 bool Cluster::release_what_can_go_on(bool may_copy) {
   bool any = false;
   for (Fiber& fiber : fibers_) {
@@ -413,7 +413,7 @@ void run_grid(Launch const& launch, Execution const& execution) {
     throw KernelError("emulator: a CTA cannot have " + std::to_string(launch.shared_bytes) + " bytes of shared memory");
   }
   Index3 const grid = launch.grid;
-  // The CTAs of a cluster are neighbours along x.
+  // The CTAs of a cluster are adjacent along x.
   unsigned const clusters = grid.x / static_cast<unsigned>(launch.cluster);
   auto const blocks = std::int64_t{clusters} * grid.y * grid.z;
   auto const workers = execution.tracer != nullptr ? 1 : std::min<std::int64_t>(execution.host_threads, blocks);

@@ -33,7 +33,7 @@ struct KernelError : std::logic_error {
 struct Launch {
   char const* kernel;  // its name
   Index3 grid;
-  int cluster = 1;  // neighbouring CTAs along x that run together
+  int cluster = 1;  // adjacent CTAs along x that run together
   int threads;      // of a CTA
   std::size_t shared_bytes;
   unsigned char poison;                 // the bytes of shared memory before anybody writes there
@@ -60,7 +60,7 @@ Index3 grid_size();
 void barrier();
 int barriers_passed();  // by the fiber that is running
 
-// Threads of a CTA that meet at a barrier of a number: so many of them arrive, and some of those wait for the others.
+// A named barrier of a CTA: `threads` of them arrive at it, and some of those wait for the others.
 void named_barrier(int number, int threads, bool waits);
 
 // The CTAs of a cluster.

@@ -231,7 +231,7 @@ void store_box(TensorMap const* map, void const* from, std::array<int, kBoxModes
   if (offset_in_shared(from) % 128 != 0) stop("stores a box from " + place(from) + ", which is no multiple of 128");
   // Seen on a GPU: the last piece of a line is written whole.
   if (decoded_map.box.extent[0] * bytes_of(decoded_map.box.type) % kBoxAlignment != 0) {
-    stop("stores boxes of an array whose lines end within 16 bytes, which the copy engine would write");
+    stop("stores boxes of an array whose lines end within 16 bytes, which TMA would write");
   }
   check_fenced();
   boxes_on_their_way().ask(map, from, at);
@@ -401,7 +401,7 @@ void Warpgroup::multiply(Asked const& asked, int thread) {
   int in_column = -1;
   auto const* const element = mma.element + thread * mma.values;
   auto* const d = static_cast<Sum*>(asked.d);
-  // Neighbouring values share a column, or alternate between two: by columns, in two passes.
+  // Adjacent values share a column, or alternate between two: by columns, in two passes.
   for (int parity = 0; parity < 2; ++parity) {
     for (int v = parity; v < mma.values; v += 2) {
       int const m = element[v] % mma.m;

@@ -8,7 +8,7 @@
 #include "emulator/cta.hpp"
 #include "problem/tensor_box.hpp"
 
-// What SM90 has beside what came before: mbarriers, the copy engine, products of a warpgroup out of shared memory.
+// What SM90 has beside what came before: mbarriers, TMA, products of a warpgroup (wgmma) out of shared memory.
 namespace cute_py::emulator {
 
 // An mbarrier, as it lies in shared memory: phases that end when as many threads have arrived as it was made for, and
@@ -19,10 +19,10 @@ void mbarrier_expect(void const* at, std::uint32_t bytes);
 bool mbarrier_has_ended(void const* at, std::uint32_t parity);  // the phase of this parity
 void mbarrier_wait(void const* at, std::uint32_t parity);       // until it has
 
-// A box of an array with its address, as the copy engine gets it.
+// A box of an array with its address: the tensor map that TMA gets.
 TensorMap map_of(TensorBox const& box, void* data);
 
-// What the engine was asked for and has not done yet. It does so before anybody who waits for it goes on, which is the
+// TMA loads that were issued and are not done yet. TMA does them before anybody who waits for it goes on, which is the
 // latest moment that the hardware allows, or at once, or now and then, as the order of threads is.
 class CopyEngine {
  public:
@@ -78,7 +78,7 @@ void store_box(TensorMap const* map, void const* from, std::array<int, kBoxModes
 void store_commit();
 void store_wait(int groups_left_pending);
 
-// What a thread wrote is seen by the copy engine, and what it wrote by cp.async by a warpgroup's products, after its
+// What a thread wrote is seen by TMA, and what it wrote by cp.async by a warpgroup's products, after its
 // fence.
 void note_unfenced_write();
 void fence_for_copy_engine();
@@ -137,8 +137,8 @@ struct WarpgroupMma {
   bool is_integer;                       // sums are int32, otherwise float32
 };
 
-// The products that a thread has asked for, in groups. Each is done, for the thread's own values, when it is waited
-// for.
+// The products (wgmma) that a thread has issued, in groups. Each is done, for the thread's own values, at the wait
+// for it.
 class Warpgroup {
  public:
   void clear() {

@@ -2,7 +2,7 @@
 //
 // After:     the third kernel of the CuTe tutorial: two pipelines, gmem -> registers -> smem one tile ahead, and
 //            smem -> registers one k-block ahead. Differs in predicated tails, in a Config, and in a TiledMMA whose threads
-//            own neighbouring elements, so that they read shared memory in 16-byte vectors
+//            own contiguous elements, so that they read shared memory in 16-byte vectors
 // Requires:  any M, N, K >= 0. Not predicated: extents are multiples of the tile, unit strides as in the Config, 16-byte
 //            aligned pointers and leading dimensions
 // Numerics:  fp32 fused multiply-add, k ascending, one accumulator per element of C; bitwise repeatable

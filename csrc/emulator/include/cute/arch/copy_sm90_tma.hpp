@@ -1,6 +1,6 @@
 #pragma once
 
-// Stands in front of the header of the same name when kernels are compiled for the emulator: the copy engine.
+// Stands in front of the header of the same name when kernels are compiled for the emulator: TMA.
 #define SM90_TMA_LOAD_3D SM90_TMA_LOAD_3D_of_cuda
 #define SM90_TMA_LOAD_5D SM90_TMA_LOAD_5D_of_cuda
 #define SM90_TMA_LOAD_MULTICAST_5D SM90_TMA_LOAD_MULTICAST_5D_of_cuda
