@@ -12,7 +12,7 @@
 // Reduce policy: split-K through global memory. Each split of K is summed by a CTA of its own. Splits are the leaves of an
 // 8-ary tree: at each node the last CTA to arrive reduces the partial sums of all, in their order, and goes up; the one at
 // the root has the whole and runs the epilogue. No CTA waits for another, and the order of adds depends on the number of
-// splits alone.
+// splits alone. Not stream-K: all splits of a launch but the last have equally many tiles of K.
 namespace cute_py::kernels {
 
 // The most children of a node.

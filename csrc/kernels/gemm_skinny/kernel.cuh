@@ -220,7 +220,7 @@ void gemm_skinny(ProblemShape shape_MNK,
 
   clear(tCrC);
 
-  // Main loop: while a step is multiplied, the next one of A is on its way
+  // Mainloop: while a step is multiplied, the next one of A is on its way
   Tensor next    = make_tensor<T>(size(fragment_a));
   Tensor current = make_tensor<T>(size(fragment_a));
   bool is_loaded = false;

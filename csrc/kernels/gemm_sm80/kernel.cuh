@@ -137,7 +137,7 @@ void gemm_sm80(ProblemShape shape_MNK,
     read_k_block(Int<0>{}, pipe_read);
   }
 
-  // Main loop: while k-block k is multiplied, k-block k+1 is on its way from shared memory and stages - 1 tiles from global.
+  // Mainloop: while k-block k is multiplied, k-block k+1 is on its way from shared memory and stages - 1 tiles from global.
   // Every few tiles, the offsets of further steps of k are found
   int k_tile = split.begin;
   CUTE_NO_UNROLL

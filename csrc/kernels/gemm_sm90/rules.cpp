@@ -5,7 +5,7 @@
 #include "kernels/gemm_sm90/multicast.hpp"
 #include "problem/tensor_box.hpp"
 
-// How fast gemm_sm90 is.
+// Cost model of gemm_sm90.
 namespace cute_py::kernels {
 namespace {
 

@@ -1,6 +1,6 @@
 #include "kernels/common/model.hpp"
 
-// How fast sgemm_1 is.
+// Cost model of sgemm_1.
 namespace cute_py::kernels {
 namespace {
 

@@ -1,6 +1,6 @@
 #include "kernels/common/model.hpp"
 
-// How fast sgemm_2 is.
+// Cost model of sgemm_2.
 namespace cute_py::kernels {
 namespace {
 

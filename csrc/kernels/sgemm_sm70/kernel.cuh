@@ -139,7 +139,7 @@ void sgemm_sm70(ProblemShape shape_MNK,
     copy(tCsB(_,_,0), tCrB(_,_,0));
   }
 
-  // Main loop: while k-block k is multiplied, k-block k+1 is on its way from shared memory and tile k_tile+1 from global
+  // Mainloop: while k-block k is multiplied, k-block k+1 is on its way from shared memory and tile k_tile+1 from global
   for (int k_tile = split.begin; k_tile < split.end; ++k_tile) {
     // The last tile is loaded once more rather than not: behind a branch, the loads would be scheduled after the math.
     int const k_tile_next = k_tile + 1 < split.end ? k_tile + 1 : k_tile;

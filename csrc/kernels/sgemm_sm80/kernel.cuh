@@ -162,7 +162,7 @@ void sgemm_sm80(ProblemShape shape_MNK,
     copy(tCsB(_,_,0,pipe_read), tCrB(_,_,0));
   }
 
-  // Main loop: while k-block k is multiplied, k-block k+1 is on its way from shared memory and stages - 1 tiles from global.
+  // Mainloop: while k-block k is multiplied, k-block k+1 is on its way from shared memory and stages - 1 tiles from global.
   // Of operands of any modes, the offsets of further steps of k are found every few tiles
   int k_tile = split.begin;
   CUTE_NO_UNROLL
