@@ -384,7 +384,7 @@ class Loops {
     }
   }
 
-  // The sums of up to kRowsAtOnce rows over some steps of k. `differ`: their parts of k do.
+  // The sums of up to kRowsAtOnce rows over some steps of k. `differ`: the ranges of k of the rows do.
   void sum_rows(std::int64_t const* rows_a, std::int64_t const* rows_b, std::int64_t lanes, std::int64_t k,
                 std::int64_t count_k, bool differ, Scalar* acc, Scratch& s) const {
     auto const width = round_up(lanes, kernels_.gemv.lanes);

@@ -153,7 +153,7 @@ class Cluster {
   int thread_of_cta() const { return current_ % launch_.threads; }
   void* shared(int cta) const { return memory_.shared(cta); }
   NamedBarrier& named(int number) { return named_[rank()][number]; }
-  CopyEngine& engine() { return engine_; }
+  Tma& tma() { return tma_; }
   // A thread that ends has waited for all that it issued.
   void check_all_done() {
     if (!current().boxes.is_idle()) stop("ends while boxes are on their way out of its CTA's shared memory");
@@ -218,7 +218,7 @@ class Cluster {
   int current_ = 0;
   Index3 block_;
   std::vector<std::array<NamedBarrier, kNamedBarriers>> named_;
-  CopyEngine engine_;
+  Tma tma_;
   std::vector<int> counted_at_;  // of each CTA, barriers that the thread had passed which counted it last
   std::exception_ptr failure_;
 };
@@ -291,7 +291,7 @@ bool Cluster::release_what_can_go_on(bool may_copy) {
   }
   for (int cta = 0; cta < ctas() && !failure_; ++cta) any = release_barrier(cta) || any;
   if (failure_) return false;
-  return any || release_cluster() || (may_copy && engine_.copy_one());
+  return any || release_cluster() || (may_copy && tma_.copy_one());
 }
 
 void Cluster::fail_at_standstill() {
@@ -350,7 +350,7 @@ void Cluster::run(Index3 block, Execution const& execution) {
     named_[cta] = {};
     if (options.poison_shared_memory) std::memset(memory_.shared(cta), launch_.poison, launch_.shared_bytes);
   }
-  engine_.begin(options);
+  tma_.begin(options);
 
   auto const threads = static_cast<int>(fibers_.size());
   for (int t = 0; t < threads; ++t) {
@@ -400,7 +400,7 @@ void Cluster::run(Index3 block, Execution const& execution) {
     if (!release_what_can_go_on(count(State::ready) == 0) && !failure_ && count(State::ready) == 0)
       fail_at_standstill();
   }
-  if (!failure_ && !engine_.is_idle()) {
+  if (!failure_ && !tma_.is_idle()) {
     fail(std::string(launch_.kernel) + ": a CTA has ended while copies into its shared memory are on their way");
   }
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
@@ -488,11 +488,11 @@ void named_barrier(int number, int threads, bool waits) {
 int rank_in_cluster() { return running->rank(); }
 int ctas_of_cluster() { return running->ctas(); }
 void* shared_memory_of_cta(int rank) { return running->shared(rank); }
-CopyEngine& copy_engine() { return running->engine(); }
+Tma& tma() { return running->tma(); }
 Warpgroup& products_on_their_way() { return running->current().products; }
 Boxes& boxes_on_their_way() { return running->current().boxes; }
 void note_unfenced_write() { running->current().has_unfenced_writes = true; }
-void fence_for_copy_engine() {
+void fence_async_proxy() {
   Fiber& fiber = running->current();
   fiber.has_unfenced_writes = false;
   fiber.has_unfenced_copies = false;

@@ -15,7 +15,7 @@
 namespace cute_py::kernels::model {
 
 // Of an H200, November 2026: the time of an empty launch, and what DRAM and L2 deliver, relative to their specified
-// bandwidth. docs/perf-notes.md has the measurements.
+// bandwidth. docs/perf/cost-model.md has the measurements.
 inline constexpr double kLaunchUs = 2.4;
 inline constexpr double kMemoryEfficiency = 0.85;
 inline constexpr double kCacheBytesPerCycle = 31.2;  // of a multiprocessor, out of L2

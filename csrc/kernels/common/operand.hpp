@@ -83,7 +83,7 @@ struct VectorCopy<T, Major::k, Atom> {
 };
 
 // How a warp's lanes are 8x4 threads of a tile: column by column, or so that lane ^ 1 reads the same of A, and lane ^ 2
-// the same of B: such pairs are served together (docs/perf-notes.md).
+// the same of B: such pairs are served together (docs/perf/tutorial-kernels.md).
 struct LanesInColumns {
   using M = cute::Layout<cute::_8, cute::_1>;
   using N = cute::Layout<cute::_4, cute::_8>;

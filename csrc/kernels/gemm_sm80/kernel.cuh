@@ -56,7 +56,7 @@ void gemm_sm80(ProblemShape shape_MNK,
 
   // This CTA's product of the batch, and its split of K
   auto const split = split_k(blockIdx.z, ceil_div(size<2>(shape_MNK), size<2>(cta_tiler)));
-  prepare_counters(split_k, batch.first + split.l, split.number);  // no later: docs/perf-notes.md, sums read too early
+  prepare_counters(split_k, batch.first + split.l, split.number);  // no later: docs/perf/compiler-and-checks.md
   auto const to = batch.operands(batch.first + split.l);                                                // A, B, C
 
   // The tile of C

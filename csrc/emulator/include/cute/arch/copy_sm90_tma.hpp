@@ -48,7 +48,7 @@ struct SM90_TMA_STORE_5D {
   }
 };
 
-inline void tma_store_fence() { cute_py::emulator::fence_for_copy_engine(); }
+inline void tma_store_fence() { cute_py::emulator::fence_async_proxy(); }
 inline void tma_store_arrive() { cute_py::emulator::store_commit(); }
 template <int Count>
 void tma_store_wait() {
