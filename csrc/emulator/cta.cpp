@@ -52,8 +52,8 @@ struct Fiber {
   bool has_unfenced_writes = false;
   bool has_unfenced_copies = false;
   bool has_unfenced_barriers = false;      // mbarriers that it made
-  bool has_unfenced_sums = true;           // of its CTA, as far as other CTAs are concerned
-  bool has_counted_without_fence = false;  // what it read or wrote after counting its CTA may come before
+  bool has_unfenced_sums = true;           // partial sums of its CTA that other CTAs may not see yet
+  bool has_counted_without_fence = false;  // accesses after the arrival at a counter may be reordered before it
   bool has_fenced_registers = false;       // for a warpgroup's products
   bool (*is_ready)(void const*) = nullptr;
   void const* waits_for = nullptr;
@@ -443,8 +443,8 @@ Index3 block_index() { return running->block(); }
 
 namespace {
 
-// A thread comes to a barrier: what it has made must be behind a fence, and what others wrote before it needs a new
-// one.
+// A thread comes to a barrier. The mbarriers that it made must be fenced, and an arrival at a counter, too. What other
+// threads wrote before the barrier needs a new fence after it.
 void come_to_barrier() {
   Fiber& fiber = running->current();
   if (fiber.has_unfenced_barriers) stop("comes to a barrier while an mbarrier that it made is not fenced");
@@ -551,7 +551,7 @@ std::uint64_t count_up(unsigned long long* counter, std::uint64_t by) {
 }
 
 std::uint64_t exchange_if(unsigned long long* at, std::uint64_t expected, std::uint64_t to) {
-  check(at, sizeof(*at), false, Access::instruction);  // as a read: what is written is no sum
+  check(at, sizeof(*at), false, Access::instruction);  // checked as a read: it writes no partial sum
   unsigned long long was = expected;
   __atomic_compare_exchange_n(at, &was, to, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
   return was;

@@ -154,14 +154,14 @@ void check(void const* address, std::intptr_t bytes, bool is_write, Access acces
 
 namespace {
 
-// Is an address on the stack that this function runs on? Stacks of a CTA lie at multiples of their size. What else runs
-// instrumented code has a stack of its own, of which nobody asks.
+// Is an address on the stack that this function runs on? Stacks of a CTA lie at multiples of their size. Other
+// instrumented code has a stack of its own.
 inline bool is_on_this_stack(std::uintptr_t where) {
   auto const here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   return (where ^ here) < kStackBytes;
 }
 
-// An instruction that moves `bytes`. What is most frequent comes first: the thread's own stack, then shared memory.
+// An instruction that moves `bytes`. The most frequent cases come first: the thread's own stack, then shared memory.
 template <std::intptr_t bytes>
 inline void touch(void const* address, bool is_write) {
   auto const where = reinterpret_cast<std::uintptr_t>(address);
@@ -181,7 +181,7 @@ inline void touch_range(void const* address, std::size_t bytes, bool is_write) {
 }  // namespace
 }  // namespace cute_py::emulator
 
-// What the instrumentation calls. With "unaligned", or for a range, the compiler knows of no alignment of the whole.
+// The functions that the instrumentation calls. For "unaligned", and for a range, the compiler knows no alignment.
 extern "C" {
 
 using cute_py::emulator::touch;

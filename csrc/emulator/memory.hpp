@@ -36,7 +36,7 @@ struct Span {
 
 class Tracer;
 
-// What the CTA that runs on this operating-system thread may touch; while none runs, nobody looks.
+// The memory that the CTA on this operating-system thread may access; accesses outside of a CTA are not checked.
 struct Reach {
   std::uintptr_t stacks = 0;  // of its threads, where most of what is not in registers lies
   std::uintptr_t stack_bytes = 0;
@@ -44,7 +44,7 @@ struct Reach {
   std::uintptr_t shared_bytes = 0;
   std::uintptr_t cluster = 0;  // the shared memory of all CTAs of the cluster
   std::uintptr_t cluster_bytes = 0;
-  std::uintptr_t quiet_bytes = 0;  // of it nobody is told: all, or nothing while there is a tracer
+  std::uintptr_t quiet_bytes = 0;  // of shared memory, whose accesses are not traced; 0 with a tracer
   bool runs = false;
   bool* unfenced = nullptr;  // has the running thread written to shared memory since its last fence?
   std::vector<Operand> const* operands = nullptr;

@@ -66,9 +66,10 @@ CUTE_DEVICE void prefetch_parameters(Parameter const& parameter, int warp, int w
   }
 }
 
-// Reduces a CTA's share of a tile whose K is split among the CTAs of clusters, and writes it by the whole epilogue: vectors out
-// of registers where nothing but alpha happens, by loops that are short, because instructions that no cache has yet take
-// longer than they run; else by way of the CTA's own partial sums in shared memory, which no other CTA reads.
+// Split-K: reduces a CTA's share of a tile, whose partial sums are in the CTAs of clusters, and writes it by the whole
+// epilogue. If that is alpha alone, vectors are written out of registers, by short loops, because an instruction cache miss
+// takes longer than the loop. Else sums go through the place of the CTA's own partial sums in shared memory, which no
+// other CTA reads.
 template <class Config>
 CUTE_DEVICE void reduce_and_write(EpilogueOf<typename Config::TE> const& product, typename Config::TC* partials,
                                   TileOfD const& tile, ClusterSplit const& split, std::int64_t* places, bool& is_last,

@@ -96,7 +96,7 @@ CUTE_DEVICE int past(Element const* at) {
   return static_cast<int>(reinterpret_cast<std::uintptr_t>(at) / sizeof(Element) % elements);
 }
 
-// Lines that begin anywhere, in aligned words. What lies beside a line comes along, if it is A's.
+// Reads lines that begin anywhere, in aligned words: with the elements beside a line, if they belong to A.
 template <class Config, int window_bytes>
 CUTE_DEVICE void read_windows(PermuteShape::Way const& way, typename Config::SharedStorage const& shared,
                               typename Config::Element const* from, typename Config::Element* to,
@@ -171,7 +171,7 @@ CUTE_DEVICE void write_tile(PermuteShape::Way const& way, typename Config::Share
   }
 }
 
-// Four bytes of two words: the i-th is that of (x,y) whose number is the i-th digit of the selector.
+// Byte permutation (prmt): the i-th of four bytes is the byte of (x,y) whose number is the i-th digit of the selector.
 CUTE_DEVICE std::uint32_t bytes_of_two(std::uint32_t x, std::uint32_t y, std::uint32_t selector) {
 #if defined(__CUDA_ARCH__)
   return __byte_perm(x, y, selector);
@@ -269,7 +269,7 @@ CUTE_DEVICE void write_windows(PermuteShape::Way const& way, typename Config::Sh
   }
 }
 
-// Straight from A to D, whose lines are the same.
+// Copies straight from A to D, where both have the same lines.
 template <class Config, int word_bytes>
 CUTE_DEVICE void move_tile(PermuteShape const& shape, typename Config::SharedStorage const& shared,
                            typename Config::Element const* from, typename Config::Element* to) {
