@@ -35,7 +35,7 @@ RIDDLES = [
     Riddle(r"\bask(s|ed)? for (a )?box(es)?\b", "one thread asks for boxes", "starts TMA loads"),
     Riddle(r"\basked for as\b", "rows are asked for as they lie", "prefetch"),
     Riddle(r"\bparts of K\b", "parts of K are added", "split-K, splits of K"),
-    Riddle(r"\bK (is |cut |is cut )?in (parts|slices)\b", "where K is in parts", "split-K; in a CTA sliced-K"),
+    Riddle(r"\bK (is |cut |is cut )?in (\d+ )?(parts|slices)\b", "where K is in parts", "split-K; in a CTA sliced-K"),
     Riddle(r"\brounding loses\b", "what rounding loses", "compensated sums"),
     Riddle(
         r"\bin each other's way\b", "rows in each other's way", "4 KB aliasing, conflict misses", ("csrc/", "docs/c")
