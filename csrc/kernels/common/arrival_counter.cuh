@@ -41,7 +41,7 @@ CUTE_DEVICE void prepare_counter(ArrivalCounters const& counters, std::int64_t a
   if (!is_ready) atomicCAS(word, seen, counters.launch);
 }
 
-// Called by one thread of a CTA. Is the CTA the last of `count` to arrive?
+// Called by one thread of a CTA. Is it the last of `of` CTAs to arrive?
 CUTE_DEVICE bool counts_last(ArrivalCounters const& counters, std::int64_t at, unsigned of) {
   auto* const word = counters.words + at;
   bool const is_last = atomicAdd(word, ArrivalCounters::Word{1}) == counters.launch + (of - 1);
@@ -54,7 +54,7 @@ struct CtaBarrier {
   CUTE_DEVICE void sync() const { __syncthreads(); }
 };
 
-// The CTA arrives: is it the last of `count`? If so, its threads see what the threads of all these CTAs wrote before. The
+// The CTA arrives: is it the last of `of` CTAs? If so, its threads see what the threads of all of them wrote before. The
 // threads that write, and thread 0 among them, meet at the barrier; is_last is in shared memory.
 template <class Barrier>
 CUTE_DEVICE bool arrives_last(ArrivalCounters const& counters, std::int64_t at, unsigned of, int thread, bool& is_last,

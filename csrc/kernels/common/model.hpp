@@ -14,8 +14,8 @@
 // that have to move.
 namespace cute_py::kernels::model {
 
-// Of an H200, November 2026: the time of an empty launch, and what DRAM and L2 deliver, relative to their specified
-// bandwidth. docs/perf/cost-model.md has the measurements.
+// Of an H200, November 2026: the time of an empty launch, the part of its specified bandwidth that DRAM delivers, and
+// the bandwidth of L2. docs/perf/cost-model.md says how it is measured.
 inline constexpr double kLaunchUs = 2.4;
 inline constexpr double kMemoryEfficiency = 0.85;
 inline constexpr double kCacheBytesPerCycle = 31.2;  // of a multiprocessor, out of L2
