@@ -207,7 +207,7 @@ def test_what_is_no_matrix(matrix: Any, message: str) -> None:
 
 
 def test_wrong_arguments() -> None:
-    with pytest.raises(LayoutError, match="no neighbours"):
+    with pytest.raises(LayoutError, match="not contiguous"):
         coalescing("(4,2):(1,4)", "float", vector=2)
     with pytest.raises(LayoutError, match="divide into vectors"):
         coalescing("(4,3):(1,4)", "float", vector=2)

@@ -81,7 +81,7 @@ def test_bad_input() -> None:
         (lambda: wavefronts([], 4), OperandError, "1 to 32"),
         (lambda: bank_conflicts(tile, Layout(32), "float"), LayoutError, "rank 1"),
         (lambda: bank_conflicts(tile, tv, "float", vector=3), LayoutError, "do not divide"),
-        (lambda: bank_conflicts(tile, tv, "float", vector=2), LayoutError, "no neighbours"),
+        (lambda: bank_conflicts(tile, tv, "float", vector=2), LayoutError, "not contiguous"),
         (lambda: bank_conflicts(tile, Layout((32, 64)), "float"), LayoutError, "does not have"),
         (lambda: bank_conflicts(tile, 3.5, "float"), LayoutError, "tv must be a Layout"),
         (lambda: bank_conflicts(tile, tv, "nonsense"), OperandError, "value_type"),

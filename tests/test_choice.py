@@ -60,7 +60,7 @@ def test_random_programs_compute_what_they_should(tmp_path: Path) -> None:
     }  # fmt: skip
     assert counts["wrong"] == counts["refused"] == 0, printed
     assert counts["planned"] > 15_000
-    assert min(counts["parts"], counts["sums"], counts["exchanged"]) > 1000
+    assert min(counts["splits"], counts["sums"], counts["exchanged"]) > 1000
     assert counts["packs"] > 200
     assert counts["clusters"] > 100
     used = dict(line.split()[1:] for line in printed.splitlines()[1:])
@@ -109,15 +109,15 @@ def test_what_is_explained_for_a_gpu_does_not_depend_on_the_build() -> None:
         np.testing.assert_array_equal(cute_py.gemm(A, B, device=Device.preset("H100"), config=candidate), A @ B.T)
 
 
-@pytest.mark.parametrize(("multiprocessors", "parts"), [(1, False), (132, True)])
-def test_a_long_k_is_cut_where_there_is_room(multiprocessors: int, parts: bool, rng: np.random.Generator) -> None:
+@pytest.mark.parametrize(("multiprocessors", "splits"), [(1, False), (132, True)])
+def test_a_long_k_is_cut_where_there_is_room(multiprocessors: int, splits: bool, rng: np.random.Generator) -> None:
     A, B = draw(rng, (130, 3000), exact=True), draw(rng, (140, 3000), exact=True)
     device = Device("some", multiprocessors=multiprocessors)
     explanation = cute_py.gemm.explain(A, B, device=device)
     assert [step.what for step in explanation.steps] == ["multiply"]
-    assert (explanation.workspace_bytes > 0) == parts
+    assert (explanation.workspace_bytes > 0) == splits
     chosen = explanation.candidates[0]
-    assert (chosen.split_k > 1) == parts
+    assert (chosen.split_k > 1) == splits
     np.testing.assert_array_equal(cute_py.gemm(A, B, device=device), A @ B.T)
     np.testing.assert_array_equal(cute_py.gemm(A, B, device="cpu"), A @ B.T)
 

@@ -1020,7 +1020,7 @@ def test_a_plan_is_used_on_four_streams_and_in_a_graph(rng: np.random.Generator)
     cupy = pytest.importorskip("cupy")
     A, B = (cupy.asarray(draw(rng, shape, exact=True)) for shape in ((64, 6000), (48, 6000)))
     plan = cute_py.gemm.plan(A, B)
-    assert plan.workspace_bytes > 0  # a long K is computed in parts
+    assert plan.workspace_bytes > 0  # a long K is split
     expected = (A @ B.T).get()
     streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(4)]
     outs = [cupy.zeros((64, 48), cupy.float32) for _ in streams]

@@ -18,7 +18,8 @@ from cute_py import layout
 
 ROOT = Path(__file__).parents[1]
 ENTRIES = sorted((ROOT / "docs" / "perf").glob("*.md"))
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *ENTRIES]
+ARCHITECTURE = sorted((ROOT / "docs" / "architecture").glob("*.md"))
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *ARCHITECTURE, *ENTRIES]
 MODULES = [
     m.name for m in pkgutil.walk_packages(cute_py.__path__, "cute_py.") if not m.name.endswith(("__main__", "_core"))
 ]
@@ -60,7 +61,7 @@ def test_every_benchmark_that_is_named_is_there() -> None:
     assert missing_scripts("`python benchmarks/choices.py` and benchmarks/gone.py") == ["gone.py"]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_python_examples_run_and_print_what_they_show(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The Python blocks of a page are one program. A plain block right after one is what that block prints."""
     blocks = re.findall(r"^```(\w*)\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
@@ -82,7 +83,7 @@ def test_the_readme_names_every_kernel() -> None:
         assert f"| `{family}` |" in table
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text()):
         assert (page.parent / target).exists(), target

@@ -172,9 +172,9 @@ def test_every_barrier_and_every_wait_is_needed(kernel: str, tmp_path: Path, emu
 
     right: dict[tuple[int, int, int, int], list[bool]] = {}
     for line in output.splitlines():
-        width, by_registers, in_parts, removed, is_right = map(int, line.split())
-        right.setdefault((width, by_registers, in_parts, removed), []).append(is_right == 1)
-    runs = {(width, by_registers, in_parts) for width, by_registers, in_parts, _ in right}
+        width, by_registers, split_k, removed, is_right = map(int, line.split())
+        right.setdefault((width, by_registers, split_k, removed), []).append(is_right == 1)
+    runs = {(width, by_registers, split_k) for width, by_registers, split_k, _ in right}
     assert {width for width, *_ in runs} >= {
         np.dtype(numpy_type(variant.factors[0])).itemsize
         for variant in cute_py.kernels().values()
@@ -184,7 +184,7 @@ def test_every_barrier_and_every_wait_is_needed(kernel: str, tmp_path: Path, emu
         assert all(right.pop((*run, 0)))
     assert synchronisations[family / "kernel.cuh"], "no barrier at all"
     expected = {family / "kernel.cuh", *(COMMON / name for name in REACHES.get(kernel, ()))}
-    if any(in_parts for *_, in_parts in runs):
+    if any(split_k for *_, split_k in runs):
         expected |= {*SPLIT_K}
     reached = {line for *_, line in right}
     for source in expected:

@@ -60,7 +60,7 @@ def test_every_layout_is_packed_for_the_emulated_gpu(layout: str, rng: np.random
 
 
 def bent(A: np.ndarray, how: str) -> np.ndarray:
-    """Views that the copy engine cannot follow, of types that NumPy itself cannot repeat."""
+    """Views that TMA cannot follow, of types that NumPy itself cannot repeat."""
     one_row, one_column = A[:1].view(np.uint8), A[:, :1].view(np.uint8)
     return {
         "rows backward": A[::-1],

@@ -14,10 +14,10 @@ import cute_py
 
 pytestmark = pytest.mark.gpu
 
-# One step, with a workspace for parts of K, and with an index that is summed first.
+# One step, with a workspace for split-K, and with an index that is summed first.
 CALLS: dict[str, tuple[str, tuple[int, ...], tuple[int, ...]]] = {
     "one step": ("mk,nk->mn", (256, 128), (192, 128)),
-    "parts of K": ("mk,nk->mn", (64, 40_000), (48, 40_000)),
+    "split-K": ("mk,nk->mn", (64, 40_000), (48, 40_000)),
     "a sum ahead": ("mkx,nk->mn", (130, 70, 9), (50, 70)),
 }
 
@@ -70,7 +70,7 @@ def test_pytorchs_own_pattern(torch: Any, case: str, planned: bool) -> None:
 
 
 def test_two_graphs_of_one_plan_keep_their_workspaces_apart(torch: Any) -> None:
-    subscripts, A, B, expected = operands(torch, "parts of K")
+    subscripts, A, B, expected = operands(torch, "split-K")
     plan = cute_py.contract.plan(subscripts, A, B)
     results = [torch.zeros_like(expected) for _ in range(2)]
     graphs = []

@@ -1,4 +1,4 @@
-"""What SM90's copy engine and warpgroups add: ragged ends, modes that it follows, parts in a cluster, one kernel after the other."""
+"""What SM90's TMA and warpgroups add: edge tiles, modes that TMA follows, split-K in a cluster, one kernel after the other."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def padded(values: np.ndarray, first_unit: bool) -> np.ndarray:
 
 
 def result_types(variant: Kernel) -> list[str]:
-    """Those that the copy engine writes, or that are written in vectors, and for float8 one that is not."""
+    """Those that TMA writes, or that are written in vectors, and for float8 one that is not."""
     factor = variant.factors[0]
     if factor == "int8":
         return ["int32", "float32"]
@@ -104,7 +104,7 @@ EXAMPLE_51 = {
 @pytest.mark.parametrize("modes", EXAMPLE_51)
 @pytest.mark.parametrize("target", ["emulator", pytest.param("cuda", marks=pytest.mark.gpu)])
 def test_the_contractions_of_example_51(modes: str, target: str) -> None:
-    """Factors and C of float16, D of float32, alpha = beta = 1: in modes as they are, through the copy engine."""
+    """Factors and C of float16, D of float32, alpha = beta = 1: in modes as they are, through TMA."""
     extents = EXAMPLE_51[modes]
     if target == "emulator":
         extents = {
@@ -156,7 +156,7 @@ def test_other_generations_lack_its_instructions() -> None:
 
 @pytest.mark.parametrize("order", ["F", "C"])
 def test_clusters_share_k(order: str) -> None:
-    """K in parts, of one cluster or of several, the last of which are empty, gives what one part gives."""
+    """Split-K in one cluster or in several, the last splits of which are empty, gives what one split gives."""
     variant = cute_py.kernels()["gemm_sm90_tn_f16_64x64"]
     A, B, expected = operands(variant, variant.tile[0], variant.tile[1], 35 * variant.tile[2])
     bias = np.arange(expected.shape[0], dtype=np.float32)[:, None]
@@ -180,7 +180,7 @@ def test_clusters_share_k(order: str) -> None:
 @pytest.mark.parametrize("order", ["F", "C"])
 @pytest.mark.parametrize("shape", [(128, 72), (60, 250)])
 def test_pairs_share_k(shape: tuple[int, int], order: str) -> None:
-    """CTAs of neighbouring tiles share what they copy where lines begin anywhere, also if each has a part of K alone."""
+    """CTAs of adjacent tiles share loads (multicast) where lines begin anywhere, also with split-K."""
     generator = np.random.default_rng(0)
     k = 64 * 35 + 8
     A, B = (generator.integers(-3, 4, (rows, k)).astype(np.float16) for rows in shape)

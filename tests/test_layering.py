@@ -124,7 +124,7 @@ def test_every_folder_has_a_layer() -> None:
 
 # What dispatch decides by is data: it names no target, no architecture, and nothing that one of them has.
 OF_A_TARGET = re.compile(
-    r"\b(gpus?|cpus?|hosts?|cuda|emulator|tma|copy engine|boxes|clusters?|multicast|raster|float8|e4m3|e5m2|tf32|tfloat32|sm_?\d+\w*"
+    r"\b(gpus?|cpus?|hosts?|cuda|emulator|tma|boxes|clusters?|multicast|raster|float8|e4m3|e5m2|tf32|tfloat32|sm_?\d+\w*"
     r"|wgmma|warps?|warpgroups?|tensor cores?|avx\w*|ctas?|h100|h200)\b",
     re.IGNORECASE,
 )

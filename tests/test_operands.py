@@ -360,12 +360,12 @@ def test_offsets_over_32_bits_are_right(kernel: str, rng: np.random.Generator, t
     """Rows more than 2^31 elements apart, in a sparse file."""
     on_cpu = any(variant.kernel == kernel and "cpu" in variant.targets for variant in cute_py.kernels().values())
     device = "cpu" if on_cpu else "emulator"
-    by_copy_engine = kernel in ("wgmma_tma_sm90", "gemm_sm90")  # which asks for multiples of 16 bytes
-    dtype, apart = (np.dtype(np.float16), 2**31 + 8) if by_copy_engine else (np.dtype(f32), 2**31 + 7)
+    by_tma = kernel in ("wgmma_tma_sm90", "gemm_sm90")  # which asks for multiples of 16 bytes
+    dtype, apart = (np.dtype(np.float16), 2**31 + 8) if by_tma else (np.dtype(f32), 2**31 + 7)
     sparse = np.memmap(tmp_path / "sparse", dtype, "w+", shape=(2 * apart + 8,))
     far = np.lib.stride_tricks.as_strided(sparse, (3, 5), (dtype.itemsize * apart, dtype.itemsize))
     far[...] = rng.integers(-8, 9, far.shape)
-    near = np.zeros((4, 8 if by_copy_engine else 5), dtype)[:, :5]
+    near = np.zeros((4, 8 if by_tma else 5), dtype)[:, :5]
     near[...] = rng.integers(-8, 9, near.shape)
     options = {"kernel": kernel, "device": device, "compute": "tfloat32" if kernel == "gemm_sm80" else None}
     np.testing.assert_array_equal(cute_py.gemm(far, near, **options), far @ near.T)

@@ -191,7 +191,7 @@ def test_what_was_tuned_keeps_what_is_packed(tmp_path: Path, rng: np.random.Gene
 
 @pytest.mark.parametrize("limit", [0, 255, 70_000, 3_000_000, 20_000_000, None])
 def test_a_product_takes_no_more_memory_than_it_may(limit: int | None) -> None:
-    """Packed factors, a packed result, parts of K, and an operand that is summed first."""
+    """Packed factors, a packed result, split-K, and an operand that is summed first."""
     A = np.ones((515, 2049), np.float16)
     B = np.ones((2049, 515), np.float16).T
     short = np.ones((30, 4096), np.float32)
@@ -232,7 +232,7 @@ def test_with_little_memory_results_are_the_same() -> None:
 @pytest.mark.parametrize("layout", ["nt", "tn"])
 @pytest.mark.parametrize("kernel", ["gemm_sm80_tn_tf32_64x64", "gemm_sm90_tn_tf32_64x64", "gemm_sm90_nn_tf32_64x64"])
 def test_what_lies_between_packed_lines_does_not_count(kernel: str, layout: str, rng: np.random.Generator) -> None:
-    """Some kernels multiply it, and it is cleared for them; the copy engine does not go there."""
+    """Some kernels multiply it, and it is cleared for them; TMA does not read it."""
     if kernel not in cute_py.kernels():
         pytest.skip("this build does not have it")
     A = rng.integers(-3, 4, (68, 1003)).astype(np.float32)
@@ -259,9 +259,9 @@ def test_a_limit_that_is_no_number_of_bytes(wrong: Any) -> None:
 
 def test_a_config_that_takes_more_memory_than_it_may_names_the_limit() -> None:
     A = np.ones((64, 8192), np.float32)
-    in_parts = next(x for x in cute_py.gemm.explain(A, A, device="emulator").candidates if x.split_k > 1)
+    split = next(x for x in cute_py.gemm.explain(A, A, device="emulator").candidates if x.split_k > 1)
     with pytest.raises(cute_py.UnsupportedProblemError, match="a larger workspace than 10 bytes"):
-        cute_py.gemm(A, A, device="emulator", config=in_parts, workspace=10)
+        cute_py.gemm(A, A, device="emulator", config=split, workspace=10)
 
 
 def test_rows_in_short_runs_are_packed(rng: np.random.Generator) -> None:

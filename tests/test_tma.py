@@ -1,4 +1,4 @@
-"""The rules of the tensor copy engine: each on its own, and all of them against the driver."""
+"""The rules of TMA: each on its own, and all of them against the driver."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@
 #include <exception>
 #include <thread>
 
-// Computations on the host that somebody wants to end before they are done.
+// Interrupts: computations on the host can be ended before they are done.
 namespace cute_py {
 
 // Thrown out of a computation that was asked to stop. What it had written stays written.

@@ -4,7 +4,7 @@
 
 namespace cute_py {
 
-// The number one of every type, so many bytes apart, as it lies in memory.
+// The number one of every type, kBytesOfOne apart, as it lies in memory.
 inline constexpr int kBytesOfOne = 16;
 
 struct Ones {

@@ -85,8 +85,8 @@ class Workspace {
   Workspace& operator=(Workspace const&) = delete;
   ~Workspace() { KeptMemory::give(data_); }
 
-  // The next so many elements, at a multiple of 64 bytes. All that is taken has to be within bytes_of() what was asked
-  // for.
+  // The next elements, at a multiple of 64 bytes. The sum of bytes_of() of all arrays must not exceed the size of the
+  // workspace.
   template <class T>
   T* take(std::int64_t elements) {
     T* const taken = reinterpret_cast<T*>(data_ + taken_);

@@ -44,7 +44,7 @@ struct DeviceArgument {
 };
 DeviceArgument device_argument(py::handle value);
 
-// A cute_py.Candidate, or what has its attributes kernel, transposed and parts.
+// A cute_py.Candidate, or an object with its attributes.
 Config config_argument(py::handle value);
 
 // Packs of problem/decision.hpp, as Candidate.packed names them, and back.

@@ -20,7 +20,7 @@ namespace {
 using dlpack::ManagedTensor;
 using dlpack::ManagedTensorVersioned;
 
-// The newest DLPack that we ask for, and the only major version that we read.
+// The newest DLPack version that is requested, and the only major version that is read.
 constexpr std::uint32_t kMajorVersion = 1;
 constexpr std::uint32_t kMinorVersion = 1;
 

@@ -65,7 +65,7 @@ struct Signature {
   std::string what;            // the name of Arg::what
   ArgSet takes = 0;            // by name
   std::vector<Arg> positions;  // by position, too
-  std::size_t required = 0;    // so many of them have no default
+  std::size_t required = 0;    // how many of them have no default
 };
 
 // Reads the arguments of a vectorcall. Throws TypeError as a Python function does.

@@ -15,8 +15,8 @@ namespace {
 // More than any axis.
 constexpr long kNoAxis = 1000;
 
-// What is asked for, as a text by which it is known again; nothing for what is no such thing. The first character says
-// what it is: a wrong argument must not pass for the text of a right one.
+// An argument as a text, for the key of a call; nothing for an argument of another type. The first character says the
+// type: a wrong argument must not pass for the text of a right one.
 std::optional<std::string> text_of_what(PyObject* what) {
   if (what == nullptr) return std::string();
   if (PyUnicode_CheckExact(what)) {

@@ -68,8 +68,8 @@ struct TiledCopyRecord {
 
 using SmemLayoutRecord = std::variant<layout::Layout, layout::ComposedLayout>;
 
-// The threads of a CTA that multiply, and behind them those of which one asks for boxes. Fewer than multiply may share
-// a tile: then others do so in turn with them.
+// The consumer threads of a CTA, and behind them the producer's, one of which starts TMA loads. `of_tile`: the
+// consumers that share a tile; where these are fewer than all, the schedule is ping-pong.
 struct RolesRecord {
   int multiplying;
   int copying;
@@ -104,7 +104,7 @@ struct ConfigRecord {
   // Of one whose sums change hands, who writes them: (thread,value) -> flat (m,n).
   std::optional<layout::Layout> owners_c;
 
-  // Of one whose operands the copy engine brings: rows, or columns, and steps of k of a box.
+  // Of a kernel whose operands TMA loads: rows, or columns, and steps of k of a box.
   std::optional<std::array<int, 2>> box_a;
   std::optional<std::array<int, 2>> box_b;
 

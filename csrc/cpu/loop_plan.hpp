@@ -116,7 +116,7 @@ inline LoopPlan make_plan(Geometry const& g) {
       line = i;
     }
     constexpr std::int64_t kShortLine = 8;
-    plan.in_lines = line >= 0 && plan.free[line].extent >= kShortLine && !is_sum_of_neighbours(g);
+    plan.in_lines = line >= 0 && plan.free[line].extent >= kShortLine && !is_contiguous_reduction(g);
     for (Mode const& mode : g.k) {
       if (length(mode, larger) != 0 && length(mode, larger) < nearest) plan.in_lines = false;
     }

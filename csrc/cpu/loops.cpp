@@ -94,7 +94,7 @@ class Loops {
         far_(plan.elements * std::max<std::int64_t>(plan.k, 1) * std::int64_t{sizeof(Scalar)} > kBytesFar),
         vectors_(far_ && plan.k > kFewSteps ? 2 : 4),
         line_(far_ && plan.k > 1 ? kMostOfLine : kLine),
-        is_sum_(is_sum_of_neighbours(g)),
+        is_sum_(is_contiguous_reduction(g)),
         execution_(execution),
         a_{x.data[Role::a], g, Role::a, plan.free},
         b_{x.data[Role::b], g, Role::b, plan.free},
@@ -384,7 +384,7 @@ class Loops {
     }
   }
 
-  // The sums of up to kRowsAtOnce rows over some steps of k. `differ`: their parts of k do.
+  // The sums of up to kRowsAtOnce rows over some steps of k. `differ`: the ranges of k of the rows do.
   void sum_rows(std::int64_t const* rows_a, std::int64_t const* rows_b, std::int64_t lanes, std::int64_t k,
                 std::int64_t count_k, bool differ, Scalar* acc, Scratch& s) const {
     auto const width = round_up(lanes, kernels_.gemv.lanes);

@@ -47,7 +47,7 @@ std::vector<Packs> worth_packing(FoldedProduct const& product, double us, Device
   std::vector<Packs> found;
   Packs const result = is_in_short_pieces(product.asked()) ? kPackD : 0;
   if (result != 0) found.push_back(result);
-  if (us < kShortForFactorsUs || is_sum_of_neighbours(product.asked())) return found;
+  if (us < kShortForFactorsUs || is_contiguous_reduction(product.asked())) return found;
   Packs const factors = (is_worth_packing(g, Role::a) ? kPackA : 0) | (is_worth_packing(g, Role::b) ? kPackB : 0);
   for (Packs const packs : {kPackA, kPackB, kPackA | kPackB}) {
     if ((packs & factors) == packs) found.push_back(packs | result);

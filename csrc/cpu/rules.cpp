@@ -277,7 +277,7 @@ Estimate loops(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo 
   double us = 0;
   if (plan.in_rectangles) {
     us = us_of_rectangles(g, x, plan);
-  } else if (is_sum_of_neighbours(g)) {
+  } else if (is_contiguous_reduction(g)) {
     double const bytes = k * bytes_of(g.type[Role::a]) * (g.k[0].stride[Role::a] == g.k[0].stride[Role::b] ? 2 : 1);
     us = results * (bytes * slow / kDotBytesPerUs + kBlockUs * std::ceil(k / static_cast<double>(kBlockOfK)));
   } else if (plan.in_lines) {

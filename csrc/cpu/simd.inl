@@ -13,7 +13,7 @@
 //   broadcast, load_broadcast    one number in every lane    gather                        elements a stride apart
 //   multiply_add                 rounded once                reduce_by_halves              one number of all lanes
 //   transpose_block              squares of 16 bytes         interleave, every_second      complex numbers, columns
-//   store_non_temporal           past the caches' lines      widened, narrowed             float16 and bfloat16
+//   store_non_temporal           a non-temporal store        widened, narrowed             float16 and bfloat16
 #pragma once
 
 #if defined(__SSE2__)

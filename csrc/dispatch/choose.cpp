@@ -9,7 +9,7 @@
 namespace cute_py::dispatch {
 namespace {
 
-// A product in the place of one that is batch_invariant: whatever M, N and L it has, the choice is the one for this.
+// The canonical product for batch_invariant: it stands for all M, N and L, so that they decide nothing.
 Geometry canonical(Geometry const& g) {
   constexpr std::int64_t kExtent = 4096;
   auto const mode = [](std::int64_t extent, std::int64_t a, std::int64_t b, std::int64_t d) {
@@ -42,7 +42,7 @@ class Chooser {
   Choice run() {
     Choice choice;
     propose(first_);
-    // If it is batch_invariant, how D lies decides, and the other way is for want of a kernel alone.
+    // If it is batch_invariant, the layout of D decides, and the other way is taken only if no kernel takes this one.
     if (product_.may_exchange() && (!product_.asked().batch_invariant || found_.empty())) propose(!first_);
     if (!found_.empty()) {
       std::stable_sort(found_.begin(), found_.end(), [](Found const& x, Found const& y) {
@@ -77,7 +77,7 @@ class Chooser {
     return places;
   }
 
-  // One for narrower vectors than the processor has, which nobody asked for by its own name.
+  // A kernel for narrower vectors than the processor has is taken only by its own name.
   bool is_outdone(Traits const& t) const {
     bool const is_asked_for = question_.kernel == t.name || (question_.config && question_.config->kernel == t.name);
     return t.needs.is_outdone(question_.device) && !is_asked_for;

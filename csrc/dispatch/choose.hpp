@@ -13,8 +13,8 @@
 #include "problem/packing.hpp"
 #include "problem/request.hpp"
 
-// Choosing is data: a geometry, a device and a table go in; out come decisions with what each would take, or the
-// reasons why there are none. Nothing here touches a device or remembers anything.
+// Choosing is data: a geometry, a device and a table go in; decisions with estimates come out, or the reasons why there
+// are none. No function here touches a device or has state.
 namespace cute_py::dispatch {
 
 using instances::Registry;
@@ -28,16 +28,17 @@ struct Question {
   Registry const& registry;
   std::optional<Config> config = std::nullopt;  // in place of a choice
   std::int64_t workspace_limit = kNoLimit;      // bytes
-  bool is_void = false;                         // is what is asked for another program's, so that nothing is chosen?
+  bool is_void = false;                         // is the forced decision one of another program? Nothing is chosen then
   bool may_split_k = true;
   bool has_packed = false;  // are A or B packed for the kernel?
-  double us_of_zeros = 0;   // that a kernel waits for which reads the gaps between their lines
+  double us_of_zeros = 0;   // the time to clear padding, for kernels that read it
 };
 
-// Does `name` ask for this entry: "auto", a kernel's name or a variant's?
+// Does `name` select this entry: "auto", a kernel's name or a variant's?
 bool matches(Traits const& traits, std::string_view name);
 
-// Of two that differ by less, the simpler one is chosen: in one launch, as it is asked for, of the earlier family.
+// Of two estimates that differ by less, the simpler candidate is chosen: without split-K, else the one proposed first
+// (D written along its unit stride, an earlier family before a later).
 inline constexpr double kTie = 0.03;
 
 struct Choice {
@@ -58,7 +59,7 @@ struct Rejection {
   unsigned refusals;
 };
 
-// The entries that were asked for and refuse a geometry, which is folded, in the order of the table.
+// The entries that were selected and refuse a geometry, which is folded, in the order of the table.
 std::vector<Rejection> rejections(Geometry const& geometry, Question const& question);
 
 }  // namespace cute_py::dispatch

@@ -39,7 +39,7 @@ class Planner {
   }
 
  private:
-  // What is left when sums are taken.
+  // The product after the sums of single operands.
   Program finish(FoldedProduct const& product, PerRole<Place> const& places) {
     Purpose const purpose = product.asked().compute == Compute::copy ? Purpose::copy : Purpose::multiply;
     Choice best = choose(purpose, product, places, asked(0), program_.workspace_bytes);
@@ -80,7 +80,7 @@ class Planner {
     take(std::move(found), packs, packing, best, chosen);
   }
 
-  // A choice that is forced to other packs than these has no candidates.
+  // A decision that is forced to other packs has no candidates here.
   Question asked(Packs packs) const {
     Question question = question_;
     question.is_void = question.config && question.config->packs != packs;
@@ -101,7 +101,7 @@ class Planner {
     return question_.platform.worth_packing(product, us, question_.device);
   }
 
-  // A copy, which does not take the caller's numbers; without a kernel none of them takes it.
+  // A copy takes neither alpha nor beta.
   Step copy_step(Purpose purpose, Geometry const& copy, Place const& from, Place const& to) const {
     PerRole<Place> places;
     places[Role::a] = from;
@@ -111,12 +111,12 @@ class Planner {
     return step;
   }
 
-  // Of a step beside the multiplication.
+  // The decision for a step other than the multiplication.
   Question question_of_step() const {
     return {question_.target, question_.platform, question_.device, "auto", question_.registry};
   }
 
-  // Adds the step that packs a factor, and puts the packed one in its place; false if that cannot be done.
+  // Adds the step that packs a factor, and replaces the factor by the packed one; false if that cannot be done.
   bool pack(Geometry& g, Role x, PerRole<Place>& places, std::int64_t& reserved, Packing& packing) const {
     auto found = question_.platform.pack(Folded(g), x);
     if (!found) return false;
@@ -144,8 +144,7 @@ class Planner {
     return true;
   }
 
-  // Adds the candidates of a choice among some copies to those that there are. If its first one is the better one, it
-  // is taken.
+  // Adds the candidates with some packs. If the first of them is better than the best so far, it is chosen.
   static void take(Choice found, Packs packs, Packing const& packing, Choice& best, Packing& chosen) {
     auto& all = found.candidates;
     if (all.empty()) return;
@@ -282,14 +281,14 @@ double Program::us() const {
 
 namespace {
 
-// Do two decisions add in the same order, whatever numbers they are for? All kernels of one platform do that of real
-// numbers, if the roles of the factors, and with them the order of K, are the same.
+// Do two decisions add in the same order? All kernels of one platform do so with real numbers, if the roles of the
+// factors, and with them the order of K, are the same.
 bool add_alike(Decision const& x, Decision const& y, Compute compute) {
   return x.exchanged == y.exchanged && x.packs == y.packs && (!is_complex(compute) || x.entry == y.entry);
 }
 
-// Where threads differ in number, what decides about bits is decided as for one, and the kernel for as many as there
-// are.
+// Bits must not depend on the number of threads: packs and the roles of A and B are chosen as for one thread, and the
+// kernel for the actual number.
 Program for_threads(FoldedProduct const& product, Question const& question) {
   Program program = Planner(question).run(product);
   if (question.device.multiprocessors <= 1 || question.config || program.candidates.size() < 2) return program;
@@ -324,7 +323,7 @@ Program make_program(FoldedProduct const& product, Question const& question) {
   Geometry const& asked = product.asked();
   Geometry adapted = asked;
   question.platform.adapt(adapted);
-  // The same by simpler arithmetic, unless a kernel of the other is named.
+  // The same product by simpler arithmetic, unless a kernel for the original arithmetic is named.
   Geometry simpler = in_real_parts(adapted).value_or(adapted);
   if (simpler.b_is_one) simpler.compute = exact_compute(simpler.compute);  // nothing is multiplied, nor rounded first
   if (!(simpler == adapted)) {

@@ -8,7 +8,7 @@
 #include "problem/folded.hpp"
 #include "problem/geometry.hpp"
 
-// The steps that compute a product: mostly one, more where a sum is better taken in parts.
+// The steps that compute a product: mostly one, more where a sum of one operand or a pack comes first.
 namespace cute_py::dispatch {
 
 // Where an array of a step is: in one of the caller's arrays, in the workspace, or among the Ones.
@@ -51,7 +51,7 @@ struct Program {
 
 // The steps of a product. An index of A alone, or of B alone, that is summed over is summed first, into the workspace,
 // if that saves work; if the product is batch_invariant, always. A factor that no kernel reads in vectors is packed
-// there first, and a result that they would scatter is written there and copied from there, if that is faster.
+// into the workspace, if that is faster. A result that kernels would scatter is written there, and then unpacked.
 Program make_program(FoldedProduct const& product, Question const& question);
 
 }  // namespace cute_py::dispatch

@@ -26,7 +26,7 @@ bool has_major(Role role, Major major, Modes const& mn, Modes const& k) {
   return is_unit(role, major == Major::mn ? mn : k);
 }
 
-// Are the pointer and every stride but the unit one, that of the first mode of a group, multiples of so many bytes?
+// Are the pointer and every stride but the unit one, that of the first mode of a group, multiples of `bytes`?
 bool is_aligned(Geometry const& g, Role role, Modes const& unit, int bytes) {
   if (!g.is_aligned(role, bytes)) return false;
   auto const elements = std::max(bytes / bytes_of(g.type[role]), 1);
@@ -85,7 +85,7 @@ unsigned refusals(Traits const& t, Geometry const& g, DeviceInfo const& device) 
   }
   bool const has_modes = g.m.rank() <= t.modes.m && g.n.rank() <= t.modes.n_and_k && g.k.rank() <= t.modes.n_and_k;
   if (!has_modes || g.l.rank() > t.modes.l) refused |= kModes;
-  if (t.one_order && is_sum_of_neighbours(g)) refused |= kOrder;
+  if (t.one_order && is_contiguous_reduction(g)) refused |= kOrder;
   auto const m = g.m.size();
   auto const n = g.n.size();
   auto const k = g.k.size();
@@ -131,7 +131,7 @@ std::string describe(unsigned refused, Traits const& t, Geometry const& g, Devic
   if (refused & kCompute) append(text, std::string("computes in ") + name_of(t.types.compute));
   if (refused & kFactorTypes) append(text, "takes A and B of " + type_list(t.types.factors));
   if (refused & kResultTypes) append(text, "takes C, bias and residual of " + type_list(t.types.results));
-  if (!text.empty()) return text;  // made for other types: nothing else matters
+  if (!text.empty()) return text;  // other types: no other reason is given
   if (refused & kNotBuilt) append(text, "this build has no code of it");
   if (refused & kEpilogue) append(text, "writes alpha * A B^T + beta * C to C only, as its own type");
   if (refused & kOrder) append(text, "adds in another order than a dot product");

@@ -11,14 +11,14 @@
 #include "problem/folded.hpp"
 #include "problem/request.hpp"
 
-// Decisions that somebody has measured.
+// Decisions that were tuned, by measurement.
 namespace cute_py::dispatch {
 
 // A product in words, by which it is known again: everything that a choice may look at. Equal geometries have equal
 // texts, and others have others.
 std::string text_of(Folded const& product);
 
-// By device and product. Empty until somebody puts something there.
+// By device and product. Empty at first.
 class Tuned {
  public:
   std::optional<Config> find(std::string const& device, std::string const& product) const;

@@ -52,8 +52,8 @@ struct Fiber {
   bool has_unfenced_writes = false;
   bool has_unfenced_copies = false;
   bool has_unfenced_barriers = false;      // mbarriers that it made
-  bool has_unfenced_sums = true;           // of its CTA, as far as other CTAs are concerned
-  bool has_counted_without_fence = false;  // what it read or wrote after counting its CTA may come before
+  bool has_unfenced_sums = true;           // partial sums of its CTA that other CTAs may not see yet
+  bool has_counted_without_fence = false;  // accesses after the arrival at a counter may be reordered before it
   bool has_fenced_registers = false;       // for a warpgroup's products
   bool (*is_ready)(void const*) = nullptr;
   void const* waits_for = nullptr;
@@ -153,8 +153,8 @@ class Cluster {
   int thread_of_cta() const { return current_ % launch_.threads; }
   void* shared(int cta) const { return memory_.shared(cta); }
   NamedBarrier& named(int number) { return named_[rank()][number]; }
-  CopyEngine& engine() { return engine_; }
-  // A thread that ends has waited for what it asked for.
+  Tma& tma() { return tma_; }
+  // A thread that ends has waited for all that it issued.
   void check_all_done() {
     if (!current().boxes.is_idle()) stop("ends while boxes are on their way out of its CTA's shared memory");
     if (!current().products.is_idle()) stop("ends while products of its warpgroup are on their way");
@@ -218,7 +218,7 @@ class Cluster {
   int current_ = 0;
   Index3 block_;
   std::vector<std::array<NamedBarrier, kNamedBarriers>> named_;
-  CopyEngine engine_;
+  Tma tma_;
   std::vector<int> counted_at_;  // of each CTA, barriers that the thread had passed which counted it last
   std::exception_ptr failure_;
 };
@@ -281,7 +281,7 @@ bool Cluster::release_cluster() {
   return true;
 }
 
-// Lets threads go on whose time has come; at last by what is left of the copy engine's work.
+// Resumes the threads whose wait is over; if there are none, completes an outstanding TMA load.
 bool Cluster::release_what_can_go_on(bool may_copy) {
   bool any = false;
   for (Fiber& fiber : fibers_) {
@@ -291,7 +291,7 @@ bool Cluster::release_what_can_go_on(bool may_copy) {
   }
   for (int cta = 0; cta < ctas() && !failure_; ++cta) any = release_barrier(cta) || any;
   if (failure_) return false;
-  return any || release_cluster() || (may_copy && engine_.copy_one());
+  return any || release_cluster() || (may_copy && tma_.copy_one());
 }
 
 void Cluster::fail_at_standstill() {
@@ -350,7 +350,7 @@ void Cluster::run(Index3 block, Execution const& execution) {
     named_[cta] = {};
     if (options.poison_shared_memory) std::memset(memory_.shared(cta), launch_.poison, launch_.shared_bytes);
   }
-  engine_.begin(options);
+  tma_.begin(options);
 
   auto const threads = static_cast<int>(fibers_.size());
   for (int t = 0; t < threads; ++t) {
@@ -400,7 +400,7 @@ void Cluster::run(Index3 block, Execution const& execution) {
     if (!release_what_can_go_on(count(State::ready) == 0) && !failure_ && count(State::ready) == 0)
       fail_at_standstill();
   }
-  if (!failure_ && !engine_.is_idle()) {
+  if (!failure_ && !tma_.is_idle()) {
     fail(std::string(launch_.kernel) + ": a CTA has ended while copies into its shared memory are on their way");
   }
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
@@ -413,7 +413,7 @@ void run_grid(Launch const& launch, Execution const& execution) {
     throw KernelError("emulator: a CTA cannot have " + std::to_string(launch.shared_bytes) + " bytes of shared memory");
   }
   Index3 const grid = launch.grid;
-  // The CTAs of a cluster are neighbours along x.
+  // The CTAs of a cluster are adjacent along x.
   unsigned const clusters = grid.x / static_cast<unsigned>(launch.cluster);
   auto const blocks = std::int64_t{clusters} * grid.y * grid.z;
   auto const workers = execution.tracer != nullptr ? 1 : std::min<std::int64_t>(execution.host_threads, blocks);
@@ -443,8 +443,8 @@ Index3 block_index() { return running->block(); }
 
 namespace {
 
-// A thread comes to a barrier: what it has made must be behind a fence, and what others wrote before it needs a new
-// one.
+// A thread comes to a barrier. The mbarriers that it made must be fenced, and an arrival at a counter, too. What other
+// threads wrote before the barrier needs a new fence after it.
 void come_to_barrier() {
   Fiber& fiber = running->current();
   if (fiber.has_unfenced_barriers) stop("comes to a barrier while an mbarrier that it made is not fenced");
@@ -488,11 +488,11 @@ void named_barrier(int number, int threads, bool waits) {
 int rank_in_cluster() { return running->rank(); }
 int ctas_of_cluster() { return running->ctas(); }
 void* shared_memory_of_cta(int rank) { return running->shared(rank); }
-CopyEngine& copy_engine() { return running->engine(); }
+Tma& tma() { return running->tma(); }
 Warpgroup& products_on_their_way() { return running->current().products; }
 Boxes& boxes_on_their_way() { return running->current().boxes; }
 void note_unfenced_write() { running->current().has_unfenced_writes = true; }
-void fence_for_copy_engine() {
+void fence_async_proxy() {
   Fiber& fiber = running->current();
   fiber.has_unfenced_writes = false;
   fiber.has_unfenced_copies = false;
@@ -551,7 +551,7 @@ std::uint64_t count_up(unsigned long long* counter, std::uint64_t by) {
 }
 
 std::uint64_t exchange_if(unsigned long long* at, std::uint64_t expected, std::uint64_t to) {
-  check(at, sizeof(*at), false, Access::instruction);  // as a read: what is written is no sum
+  check(at, sizeof(*at), false, Access::instruction);  // checked as a read: it writes no partial sum
   unsigned long long was = expected;
   __atomic_compare_exchange_n(at, &was, to, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
   return was;

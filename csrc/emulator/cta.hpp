@@ -23,8 +23,8 @@ struct Index3 {
 // The most shared memory that a CTA can have on any supported GPU, in bytes.
 inline constexpr std::size_t kSharedMemoryBytes = 227 * 1024;
 
-// A kernel did what no GPU guarantees to work, such as a barrier that not every thread reaches, or a read of memory
-// that it was not given.
+// A kernel has undefined behaviour on a GPU, such as a barrier that not every thread reaches, or an access outside of
+// its arrays.
 struct KernelError : std::logic_error {
   using std::logic_error::logic_error;
 };
@@ -33,26 +33,25 @@ struct KernelError : std::logic_error {
 struct Launch {
   char const* kernel;  // its name
   Index3 grid;
-  int cluster = 1;  // neighbouring CTAs along x that run together
+  int cluster = 1;  // adjacent CTAs along x that run together
   int threads;      // of a CTA
   std::size_t shared_bytes;
-  unsigned char poison;                 // the bytes of shared memory before anybody writes there
+  unsigned char poison;                 // the bytes of shared memory before a CTA begins
   void (*body)(void const* arguments);  // what each thread does
   void const* arguments = nullptr;
   std::size_t argument_bytes = 0;
   std::vector<Operand> operands;
-  Index3 (*tile_of)(void const* arguments, unsigned cta) = nullptr;  // of C, if a CTA's index does not say it
+  Index3 (*tile_of)(void const* arguments, unsigned cta) = nullptr;  // of C, if the kernel has a tile scheduler
 };
 
-// Of float types NaN, as every byte of all of them; of integers the number that is furthest from 0, and as an offset
-// far away.
+// Fills shared memory: NaN in every float type; of integers the number furthest from 0, and an offset far away.
 inline constexpr unsigned char kPoison = 0xff;
 inline constexpr unsigned char kIntegerPoison = 0x80;
 
 // Runs the body once for each of the threads of each CTA of the grid, CTAs in parallel on the execution's host threads.
 void run_grid(Launch const& launch, Execution const& execution);
 
-// What the fiber that is running sees.
+// The built-in variables of the running fiber.
 Index3 thread_index();
 Index3 block_index();
 Index3 tile_index();  // of C, that the CTA begins with
@@ -60,7 +59,7 @@ Index3 grid_size();
 void barrier();
 int barriers_passed();  // by the fiber that is running
 
-// Threads of a CTA that meet at a barrier of a number: so many of them arrive, and some of those wait for the others.
+// A named barrier of a CTA: `threads` of them arrive at it, and some of those wait for the others.
 void named_barrier(int number, int threads, bool waits);
 
 // The CTAs of a cluster.
@@ -74,16 +73,15 @@ void* shared_memory_of(int rank, void const* own);  // the same place in another
 // Lets other threads run until ready(what) holds. If that never happens, it "waits for" this name and number.
 void wait_until(bool (*ready)(void const*), void const* what, char const* name, std::uint32_t number);
 
-// What other CTAs read after this, is what was written before it.
+// __threadfence: writes before it are visible to other CTAs that read after it.
 void fence();
 
-// Adds to a number that all CTAs share, all at once. Returns what it was.
-// Who counts tells other CTAs that this one has written its sums: its other threads must not write any before they
-// have passed a barrier.
+// Atomic add to an arrival counter. Returns the old value. The arrival tells other CTAs that this one has written its
+// partial sums: its other threads must not write any before they have passed a barrier.
 std::uint64_t count_up(unsigned long long* counter, std::uint64_t by);
 void check_sum_may_be_written();
 
-// Writes such a number if it is the expected one, all at once. Returns what it was.
+// Compare-and-swap of a counter. Returns the old value.
 std::uint64_t exchange_if(unsigned long long* at, std::uint64_t expected, std::uint64_t to);
 
 // Ends the launch with a KernelError that says what the fiber that is running did.
@@ -92,8 +90,8 @@ std::uint64_t exchange_if(unsigned long long* at, std::uint64_t expected, std::u
 inline constexpr int kWarp = 32;
 inline constexpr int kWarpgroup = 128;
 
-// Memory that the threads of a warp share: what each writes before a warp_barrier, all may read after it, and until the
-// next one. Every lane of the warp takes part.
+// Memory that the lanes of a warp share: all may read after a warp_barrier what each wrote before it, until the next
+// one. Every lane of the warp takes part.
 inline constexpr int kWarpBufferBytes = 8192;
 void* warp_buffer();
 void warp_barrier();

@@ -17,7 +17,7 @@ namespace {
 
 char const* name_of(Space space) {
   constexpr char const* kNames[kSpaces] = {
-      "A", "B", "C", "shared memory", "C before the result", "bias", "residual", "the sums of parts"};
+      "A", "B", "C", "shared memory", "C before the result", "bias", "residual", "the partial sums of split-K"};
   return kNames[static_cast<int>(space)];
 }
 
@@ -99,7 +99,7 @@ void check_alignment(std::intptr_t where, std::intptr_t bytes, bool is_write, st
 
 }  // namespace
 
-std::vector<Operand> operands_of(Geometry const& geometry, Arguments const& arguments, std::int64_t part_bytes) {
+std::vector<Operand> operands_of(Geometry const& geometry, Arguments const& arguments, std::int64_t split_k_bytes) {
   std::vector<Operand> operands;
   if (geometry.is_empty()) return operands;
   constexpr Space kSpaceOf[kRoles] = {Space::a, Space::b, Space::source, Space::c, Space::bias, Space::residual};
@@ -108,9 +108,9 @@ std::vector<Operand> operands_of(Geometry const& geometry, Arguments const& argu
     if (!geometry.has(role) || (role == Role::c && geometry.c_is_d)) continue;
     operands.push_back(operand_of(kSpaceOf[i], geometry, role, arguments.data[role]));
   }
-  if (part_bytes > 0) {
-    auto const first = reinterpret_cast<std::intptr_t>(arguments.parts);
-    operands.push_back({Space::parts, first, first, first + static_cast<std::intptr_t>(part_bytes), 4});
+  if (split_k_bytes > 0) {
+    auto const first = reinterpret_cast<std::intptr_t>(arguments.split_k_workspace);
+    operands.push_back({Space::partial_sums, first, first, first + static_cast<std::intptr_t>(split_k_bytes), 4});
   }
   return operands;
 }
@@ -144,7 +144,7 @@ void check(void const* address, std::intptr_t bytes, bool is_write, Access acces
                     access == Access::range      ? scalar
                     : bytes == 16 && scalar == 8 ? std::intptr_t{8}
                                                  : bytes);
-    if (operand.space == Space::parts && is_write) check_sum_may_be_written();
+    if (operand.space == Space::partial_sums && is_write) check_sum_may_be_written();
     if (traces) reach.tracer->record(operand.space, where - operand.origin, bytes, is_write);
     return;
   }
@@ -154,14 +154,14 @@ void check(void const* address, std::intptr_t bytes, bool is_write, Access acces
 
 namespace {
 
-// Is an address on the stack that this function runs on? Stacks of a CTA lie at multiples of their size. What else runs
-// instrumented code has a stack of its own, of which nobody asks.
+// Is an address on the stack that this function runs on? Stacks of a CTA lie at multiples of their size. Other
+// instrumented code has a stack of its own.
 inline bool is_on_this_stack(std::uintptr_t where) {
   auto const here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   return (where ^ here) < kStackBytes;
 }
 
-// An instruction that moves `bytes`. What is most frequent comes first: the thread's own stack, then shared memory.
+// An instruction that moves `bytes`. The most frequent cases come first: the thread's own stack, then shared memory.
 template <std::intptr_t bytes>
 inline void touch(void const* address, bool is_write) {
   auto const where = reinterpret_cast<std::uintptr_t>(address);
@@ -181,7 +181,7 @@ inline void touch_range(void const* address, std::size_t bytes, bool is_write) {
 }  // namespace
 }  // namespace cute_py::emulator
 
-// What the instrumentation calls. With "unaligned", or for a range, the compiler knows of no alignment of the whole.
+// The functions that the instrumentation calls. For "unaligned", and for a range, the compiler knows no alignment.
 extern "C" {
 
 using cute_py::emulator::touch;

@@ -8,10 +8,10 @@
 
 // What a kernel may touch. Kernels for the emulator are compiled with the compiler's instrumentation for data races,
 // which calls a function at every access to memory that the compiler does not know to be in registers; memory.cpp is
-// what it calls. An access outside of what the launch was given, or not aligned as a GPU asks for, ends the launch.
+// what it calls. An access outside of what the launch was given, or not aligned as a GPU requires, ends the launch.
 namespace cute_py::emulator {
 
-enum class Space : std::uint8_t { a, b, c, shared, source, bias, residual, parts };
+enum class Space : std::uint8_t { a, b, c, shared, source, bias, residual, partial_sums };
 inline constexpr int kSpaces = 8;
 
 // An array that a launch was given: the bytes from its lowest to past its highest element.
@@ -24,8 +24,8 @@ struct Operand {
 };
 
 // The arrays that a kernel reads or writes. `c` is the result; C itself is `source` if it is another array.
-// If K is in parts, `part_bytes` are theirs.
-std::vector<Operand> operands_of(Geometry const& geometry, Arguments const& arguments, std::int64_t part_bytes);
+// `split_k_bytes`: the workspace of split-K.
+std::vector<Operand> operands_of(Geometry const& geometry, Arguments const& arguments, std::int64_t split_k_bytes);
 
 struct Span {
   std::intptr_t first = 0;
@@ -36,7 +36,7 @@ struct Span {
 
 class Tracer;
 
-// What the CTA that runs on this operating-system thread may touch; while none runs, nobody looks.
+// The memory that the CTA on this operating-system thread may access; accesses outside of a CTA are not checked.
 struct Reach {
   std::uintptr_t stacks = 0;  // of its threads, where most of what is not in registers lies
   std::uintptr_t stack_bytes = 0;
@@ -44,7 +44,7 @@ struct Reach {
   std::uintptr_t shared_bytes = 0;
   std::uintptr_t cluster = 0;  // the shared memory of all CTAs of the cluster
   std::uintptr_t cluster_bytes = 0;
-  std::uintptr_t quiet_bytes = 0;  // of it nobody is told: all, or nothing while there is a tracer
+  std::uintptr_t quiet_bytes = 0;  // of shared memory, whose accesses are not traced; 0 with a tracer
   bool runs = false;
   bool* unfenced = nullptr;  // has the running thread written to shared memory since its last fence?
   std::vector<Operand> const* operands = nullptr;

@@ -171,17 +171,17 @@ TensorMap map_of(TensorBox const& box, void* data) {
   return map;
 }
 
-void CopyEngine::begin(EmulatorOptions const& options) {
+void Tma::begin(EmulatorOptions const& options) {
   loads_.clear();
   order_ = options.order;
   random_.seed(options.seed);
 }
 
-void CopyEngine::ask(Load const& load) {
+void Tma::issue(Load const& load) {
   Map const map = decoded(&load.map);
   auto const first = offset_in_shared(load.to);
-  if (first == kNone) stop("asks for a box outside of shared memory");
-  if (first % 128 != 0) stop("asks for a box at " + place(load.to) + ", which is no multiple of 128");
+  if (first == kNone) stop("starts a TMA load outside of shared memory");
+  if (first % 128 != 0) stop("starts a TMA load at " + place(load.to) + ", which is no multiple of 128");
   emulator::check(load.to, bytes_of_box(map.box), true, Access::range);
   for_each_piece(map, load.at, first, [&](std::uint32_t, char const* from, int bytes) {
     if (from != nullptr) emulator::check(from, bytes, false, Access::announced);
@@ -190,7 +190,7 @@ void CopyEngine::ask(Load const& load) {
   if (does_so_at_once()) copy_one();
 }
 
-bool CopyEngine::copy_one() {
+bool Tma::copy_one() {
   if (loads_.empty()) return false;
   auto const which = order_ == ThreadOrder::random ? static_cast<std::ptrdiff_t>(random_() % loads_.size()) : 0;
   Load const load = loads_[which];
@@ -199,7 +199,7 @@ bool CopyEngine::copy_one() {
   return true;
 }
 
-void CopyEngine::copy(Load const& load) {
+void Tma::copy(Load const& load) {
   Map const map = decoded(&load.map);
   auto const first = offset_in_shared(load.to);
   auto const barrier = offset_in_shared(load.barrier);
@@ -220,9 +220,9 @@ void CopyEngine::copy(Load const& load) {
 }
 
 void load_box(TensorMap const* map, void* barrier, void* to, unsigned ctas, std::array<int, kBoxModes> const& at) {
-  CopyEngine::Load load{*map, barrier, to, {}, ctas};
+  Tma::Load load{*map, barrier, to, {}, ctas};
   std::copy(at.begin(), at.end(), load.at);
-  copy_engine().ask(load);
+  tma().issue(load);
 }
 
 void store_box(TensorMap const* map, void const* from, std::array<int, kBoxModes> const& at) {
@@ -231,7 +231,7 @@ void store_box(TensorMap const* map, void const* from, std::array<int, kBoxModes
   if (offset_in_shared(from) % 128 != 0) stop("stores a box from " + place(from) + ", which is no multiple of 128");
   // Seen on a GPU: the last piece of a line is written whole.
   if (decoded_map.box.extent[0] * bytes_of(decoded_map.box.type) % kBoxAlignment != 0) {
-    stop("stores boxes of an array whose lines end within 16 bytes, which the copy engine would write");
+    stop("stores boxes of an array whose lines end within 16 bytes, which TMA would write");
   }
   check_fenced();
   boxes_on_their_way().ask(map, from, at);
@@ -265,7 +265,7 @@ void Boxes::wait(int groups_left_pending) {
 
 void store_commit() {
   boxes_on_their_way().commit();
-  if (copy_engine().does_so_at_once()) boxes_on_their_way().wait(0);
+  if (tma().does_so_at_once()) boxes_on_their_way().wait(0);
 }
 void store_wait(int groups_left_pending) { boxes_on_their_way().wait(groups_left_pending); }
 
@@ -401,7 +401,7 @@ void Warpgroup::multiply(Asked const& asked, int thread) {
   int in_column = -1;
   auto const* const element = mma.element + thread * mma.values;
   auto* const d = static_cast<Sum*>(asked.d);
-  // Neighbouring values share a column, or alternate between two: by columns, in two passes.
+  // Adjacent values share a column, or alternate between two: by columns, in two passes.
   for (int parity = 0; parity < 2; ++parity) {
     for (int v = parity; v < mma.values; v += 2) {
       int const m = element[v] % mma.m;

@@ -8,7 +8,7 @@
 #include "emulator/cta.hpp"
 #include "problem/tensor_box.hpp"
 
-// What SM90 has beside what came before: mbarriers, the copy engine, products of a warpgroup out of shared memory.
+// What SM90 has beside what came before: mbarriers, TMA, products of a warpgroup (wgmma) out of shared memory.
 namespace cute_py::emulator {
 
 // An mbarrier, as it lies in shared memory: phases that end when as many threads have arrived as it was made for, and
@@ -19,23 +19,23 @@ void mbarrier_expect(void const* at, std::uint32_t bytes);
 bool mbarrier_has_ended(void const* at, std::uint32_t parity);  // the phase of this parity
 void mbarrier_wait(void const* at, std::uint32_t parity);       // until it has
 
-// A box of an array with its address, as the copy engine gets it.
+// A box of an array with its address: the tensor map that TMA gets.
 TensorMap map_of(TensorBox const& box, void* data);
 
-// What the engine was asked for and has not done yet. It does so before anybody who waits for it goes on, which is the
-// latest moment that the hardware allows, or at once, or now and then, as the order of threads is.
-class CopyEngine {
+// TMA loads that were issued and are not done yet. A load is done before a thread that waits for it goes on, which is
+// the latest moment that the hardware allows, or at once, or by chance: the order of threads decides.
+class Tma {
  public:
   struct Load {
-    TensorMap map;  // itself: the thread that asks may have left the kernel before the box comes
-    void* barrier;  // of the CTA that asks
+    TensorMap map;  // itself: the thread that issued the load may have left the kernel before it is done
+    void* barrier;  // of the CTA that issued it
     void* to;
     int at[kBoxModes];
     unsigned ctas;  // one bit for each that gets the box
   };
 
   void begin(EmulatorOptions const& options);
-  void ask(Load const& load);
+  void issue(Load const& load);
   bool copy_one();  // false if there is nothing left
   bool is_idle() const { return loads_.empty(); }
   bool does_so_at_once() {
@@ -50,7 +50,7 @@ class CopyEngine {
   std::mt19937_64 random_;
 };
 
-// Boxes that a thread has asked to be stored, in groups. Each leaves shared memory when that is waited for.
+// TMA stores that a thread has issued, in groups. Each leaves shared memory at the wait for it.
 class Boxes {
  public:
   void clear() {
@@ -78,10 +78,10 @@ void store_box(TensorMap const* map, void const* from, std::array<int, kBoxModes
 void store_commit();
 void store_wait(int groups_left_pending);
 
-// What a thread wrote is seen by the copy engine, and what it wrote by cp.async by a warpgroup's products, after its
+// What a thread wrote is seen by TMA, and what it wrote by cp.async by a warpgroup's products, after its
 // fence.
 void note_unfenced_write();
-void fence_for_copy_engine();
+void fence_async_proxy();
 void check_fenced();       // by all threads of the warpgroup
 bool has_fenced_copies();  // has this thread?
 
@@ -137,8 +137,8 @@ struct WarpgroupMma {
   bool is_integer;                       // sums are int32, otherwise float32
 };
 
-// The products that a thread has asked for, in groups. Each is done, for the thread's own values, when it is waited
-// for.
+// The products (wgmma) that a thread has issued, in groups. Each is done, for the thread's own values, at the wait
+// for it.
 class Warpgroup {
  public:
   void clear() {
@@ -177,7 +177,7 @@ void warpgroup_wait(int groups_left_pending);
 // Of the cluster that runs on this operating-system thread.
 int ctas_of_cluster();
 void* shared_memory_of_cta(int rank);
-CopyEngine& copy_engine();
+Tma& tma();
 Warpgroup& products_on_their_way();
 Boxes& boxes_on_their_way();
 

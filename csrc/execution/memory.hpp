@@ -14,11 +14,11 @@ class Memory {
  public:
   explicit Memory(Target target) : on_gpu_(target == Target::cuda) {}
 
-  // For arrays that are used on streams that nobody tells us of. Aligned to 256 bytes.
+  // For arrays that are used on unknown streams. Aligned to 256 bytes.
   void* allocate(std::size_t bytes) const;
   void release(void* pointer) const noexcept;
 
-  // For what is used on one stream: from when it gets there, and until it does again.
+  // Stream ordered, for arrays that are used on one stream.
   void* allocate_on(void* stream, std::size_t bytes) const;
   void release_on(void* stream, void* pointer) const noexcept;
 

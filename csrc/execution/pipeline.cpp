@@ -50,7 +50,7 @@ Arguments arguments_of(dispatch::Step const& step, std::array<void*, dispatch::k
   return x;
 }
 
-// Unlike the number of any other launch, and of what memory may hold by chance: a multiple of 16, and not 0.
+// A number that no other launch has, and that memory does not hold by chance: a multiple of 16, and not 0.
 std::uint64_t next_launch() {
   constexpr std::uint64_t kNotZero = std::uint64_t{1} << 63;
   static std::atomic<std::uint64_t> next = [] {
@@ -65,7 +65,7 @@ void run_step(dispatch::Step const& step, Launch const& launch, Memory const& me
               std::array<void*, dispatch::kSources> const& base, Execution const& execution) {
   if (step.schedule.has_split_k()) {
     void* const workspace = base[static_cast<std::size_t>(dispatch::Source::workspace)];
-    x.parts = static_cast<char*>(workspace) + step.schedule_offset;
+    x.split_k_workspace = static_cast<char*>(workspace) + step.schedule_offset;
     x.launch = next_launch();
   }
   if (step.clear_bytes > 0) {
@@ -88,13 +88,13 @@ void run_steps(Prepared const& prepared, Memory const& memory, Arguments const& 
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     dispatch::Step const& step = program.steps[i];
     Execution of_step = execution;
-    of_step.beside_last = i > 0 && program.steps[i - 1].purpose == dispatch::Purpose::pack_a &&
-                          step.purpose == dispatch::Purpose::pack_b && step.clear_bytes == 0;
+    of_step.overlaps_previous = i > 0 && program.steps[i - 1].purpose == dispatch::Purpose::pack_a &&
+                                step.purpose == dispatch::Purpose::pack_b && step.clear_bytes == 0;
     run_step(step, *prepared.launches[i], memory, arguments_of(step, base, given), base, of_step);
   }
 }
 
-// What was prepared for the last requests of a process: a slot for each of so many, found by their hash.
+// The cache of prepared programs: a fixed number of slots, found by the hash of a request.
 class Cache {
  public:
   std::shared_ptr<Prepared const> find(Key const& key) {
@@ -136,7 +136,7 @@ Outline make_outline(Request const& request) {
   FoldedProduct const folded(outline.staging ? outline.staging->geometry() : outline.product.geometry);
   dispatch::Question question = question_of(request, outline);
   if (request.kernel == "auto" && !request.config) {
-    // What was measured comes before what is estimated, as long as it can be done.
+    // A tuned decision comes before estimates, as long as it is legal.
     question.config = dispatch::tuned().find(outline.location.device->name, dispatch::text_of(folded.folded(false)));
     if (question.config) {
       outline.program = dispatch::make_program(folded, question);

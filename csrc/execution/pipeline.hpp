@@ -15,7 +15,7 @@
 // From a request to its result. `explain` reads the outline, a plan keeps what is prepared, a call runs it.
 namespace cute_py::execution {
 
-// What would be done: where, and in what steps.
+// The plan of a product: where it runs, and in what steps.
 struct Outline {
   Product product;
   Location location;
@@ -29,7 +29,7 @@ Outline make_outline(Request const& request);
 // What was asked to make it.
 dispatch::Question question_of(Request const& request, Outline const& outline);
 
-// Why nobody takes a step: the reasons of every candidate, for messages.
+// Why no kernel takes a step: the reasons of every candidate, for messages.
 std::string refusals_text(Request const& request, Outline const& outline, dispatch::Step const& step);
 
 // An outline whose kernels are ready to run.
@@ -71,7 +71,7 @@ class Key {
 std::shared_ptr<Prepared const> find_prepared(Key const& key);
 void keep_prepared(Key const& key, std::shared_ptr<Prepared const> const& prepared);
 
-// Does the first work of a program, which later runs do not do again. The GPU that it runs on is current.
+// Warms up a program: work that later runs do not repeat. The GPU that it runs on is current.
 void warm_up(Prepared const& prepared);
 
 // Runs the steps in order. On a GPU it returns after the last launch, unless arrays are staged or `wait`. Without a

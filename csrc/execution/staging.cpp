@@ -31,7 +31,7 @@ Copy::Copy(Geometry& geometry, Role role) : bytes_(bytes_of(geometry.type[role])
 }
 
 // Calls work(host, at, length) for the elements from `first` on, as the device counts them, in runs along the first
-// mode: `host` is the offset of a run on the host, `at` its number among the elements asked for.
+// mode: `host` is the offset of a run on the host, `at` its number, counted from `first`.
 template <class Work>
 void Copy::for_each_run(std::int64_t first, std::int64_t count, Work const& work) const {
   std::vector<std::int64_t> digit(modes_.size());

@@ -38,7 +38,7 @@ class Copy {
   template <class Work>
   void copy_elements(char* host, char* packed, std::int64_t first, std::int64_t count, Work const& work) const;
 
-  std::vector<Run> modes_;  // those that are not repeated, from the shortest stride on; neighbours merged
+  std::vector<Run> modes_;  // those that are not repeated, from the shortest stride on; adjacent ones coalesced
   std::int64_t elements_ = 1;
   int bytes_;
 };

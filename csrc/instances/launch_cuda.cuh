@@ -10,7 +10,7 @@ namespace cute_py::instances {
 // The linker must not take one target's templates for those of the same name and types of the other.
 inline namespace on_cuda {
 
-// A CTA may have this much dynamic shared memory without asking first.
+// The dynamic shared memory that a CTA may have without an attribute of the kernel.
 inline constexpr int kDefaultSharedBytes = 48 * 1024;
 
 // A kernel whose arguments are complete but for arrays and numbers.
@@ -26,7 +26,7 @@ class CudaLaunch final : public Launch {
     }
   }
 
-  // That run at a time; 0 if that cannot be said.
+  // Occupancy: clusters that run at a time; 0 if unknown.
   static int clusters(int ctas) {
     cudaLaunchAttribute attribute{};
     attribute.id = cudaLaunchAttributeClusterDimension;
@@ -71,7 +71,7 @@ class CudaLaunch final : public Launch {
         config.numAttrs = 2;
       }
       if constexpr (kernels::kCopies<Config>) {
-        if (execution.beside_last && can_wait_for_the_last()) {
+        if (execution.overlaps_previous && supports_pdl()) {
           attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
           attributes[0].val.programmaticStreamSerializationAllowed = 1;
           config.attrs = attributes;
@@ -85,7 +85,7 @@ class CudaLaunch final : public Launch {
     } else {
       params.for_each_grid(launch);
     }
-    if (failed != cudaSuccess) cudaGetLastError();  // ours, told of here, and of no interest to the next who asks
+    if (failed != cudaSuccess) cudaGetLastError();  // clears the error, which is returned
     return failed;
   }
 
@@ -93,8 +93,8 @@ class CudaLaunch final : public Launch {
   static constexpr int kSharedBytes = sizeof(typename Config::SharedStorage);
   static constexpr int kDevices = 64;
 
-  // If the code that the current device runs was compiled for compute capability 9.0 or later, whose instruction that is.
-  static bool can_wait_for_the_last() {
+  // Does the current device run code that was compiled for compute capability 9.0 or later? It has griddepcontrol (PDL).
+  static bool supports_pdl() {
     static std::atomic<signed char> known[kDevices];  // 0: not asked yet, 1: it can, -1: it cannot
     int device = 0;
     cudaGetDevice(&device);

@@ -53,7 +53,7 @@ class EmulatorLaunch final : public Launch {
       emulator::run_grid(launch, execution);
     };
     if constexpr (kernels::kHasTensors<Params>) {
-      // So few that a CTA has several tiles; in a trace each has one.
+      // A small number, so that a persistent CTA has several tiles; in a trace each has one.
       constexpr int kMultiprocessors = 3;
       constexpr int kMany = 1 << 24;
       params.for_each_grid(execution.tracer == nullptr ? kMultiprocessors : kMany, run_grid);

@@ -4,7 +4,7 @@
 
 namespace cute_py::instances {
 
-// The engine's own form of a box of an array at `data`. Throws if the driver cannot make it.
+// The tensor map of a box of an array at `data`. Throws if the driver cannot make it.
 TensorMap encode(TensorBox const& box, void* data);
 
 // Gives it another address.

@@ -27,7 +27,7 @@ struct Unit {
 // names of the entries. Throws UnitError, and nothing is added then.
 std::vector<std::string> load_unit(std::string const& path);
 
-// The kernel of an entry whose unit is loaded when it is first asked for.
+// The kernel of an entry whose unit is loaded on first use.
 std::unique_ptr<Launch> prepare_on_demand(char const* name, Geometry const& geometry, Schedule const& schedule);
 
 // Called with the name of a variant of the emulator that there is no code for yet: loads a unit that has it, or throws.

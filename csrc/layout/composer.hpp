@@ -49,7 +49,7 @@ class Composer {
   bool proven_ = true;
 };
 
-// A law is checked at so many coordinates at most.
+// The most coordinates at which a law is checked.
 constexpr std::int64_t kExhaustive = 1 << 18;
 
 // Two values that a law says are equal, and how to name them.

@@ -26,7 +26,7 @@ FlatLayout filtered_modes(Layout const& layout);
 // mode, then what is left above the last. Throws LayoutError for a negative stride and where modes interleave.
 FlatLayout gaps_between(FlatLayout const& filtered, IntTuple const& cotarget, Layout const& layout);
 
-// Neighbouring static extents as one, and neighbouring dynamic ones.
+// Coalesces adjacent static extents, and adjacent dynamic ones.
 IntTuple coalesced_shape(IntTuple const& shape);
 
 // Positions of the strides in ascending order, those of equal ones as they stand.

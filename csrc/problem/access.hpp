@@ -36,7 +36,7 @@ inline bool lies_in_vectors(Geometry const& g, Role role, Modes const& fast) {
   return access.whole && access.bytes == 16 && g.is_aligned(role, 16);
 }
 
-// Can a copy along M move so many bytes at a time, because they lie side by side in A and in D? Complex numbers may be
+// Can a copy along M move `bytes` bytes at a time, because they are contiguous in A and in D? Complex numbers may be
 // moved by halves.
 inline bool moves_together(Geometry const& g, int bytes) {
   int const element = bytes_of(g.type[Role::d]);

@@ -28,7 +28,7 @@ std::string in_hex(std::int64_t number) {
 
 std::int64_t divide_up(std::int64_t x, std::int64_t y) { return (x + y - 1) / y; }
 
-// What is too much is too much, however much.
+// Saturates: beyond the limit the exact number does not matter.
 std::int64_t bytes_of_box(Question const& q, std::int64_t size) {
   constexpr std::int64_t kMost = std::int64_t{1} << 40;
   std::int64_t bytes = size;

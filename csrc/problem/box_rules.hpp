@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-// The rules of SM90's tensor copy engine, as the CUDA driver API states them of cuTensorMapEncodeTiled. Whoever asks
-// whether the engine can follow an array asks here: the choice of kernels, the emulator, and tma_check.
+// The rules of SM90's TMA, as the CUDA driver API states them of cuTensorMapEncodeTiled. The choice of
+// kernels, the emulator and tma_check all use these rules.
 namespace cute_py::box_rules {
 
 inline constexpr std::int64_t kMostModes = 5;

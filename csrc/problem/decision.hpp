@@ -9,17 +9,17 @@
 #include "problem/geometry.hpp"
 #include "problem/schedule.hpp"
 
-// What a choice is made of: decisions, and what they are expected to take.
+// What a choice is made of: decisions, and their estimates.
 namespace cute_py {
 
-// Factors that are brought into dense arrays first, and a result that is written to one and then brought to its place:
-// one bit for each.
+// Pre-packing, one bit for each array: a factor is packed into a dense array first; a result is written to one, and
+// unpacked from there.
 using Packs = unsigned;
 inline constexpr Packs kPackA = 1;
 inline constexpr Packs kPackB = 2;
 inline constexpr Packs kPackD = 4;
 
-// How one product is computed, completely. `exchanged`: as C^T = B A^T. `packs`: of the product as it is asked for.
+// How one product is computed, completely. `exchanged`: as C^T = B A^T. `packs`: of the product before an exchange.
 struct Decision {
   Entry const* entry = nullptr;
   bool exchanged = false;
@@ -31,7 +31,7 @@ struct Decision {
   }
 };
 
-// What an estimate says limits a kernel.
+// What bounds a kernel, by its estimate.
 enum class Bound : std::uint8_t { latency, math, memory };
 
 constexpr char const* name_of(Bound bound) {
@@ -51,7 +51,7 @@ struct Estimate {
   Bound bound = Bound::latency;
 };
 
-// A way to compute a product, and what it is expected to take in all its steps.
+// A way to compute a product, and the estimate of all its steps.
 struct Candidate {
   Decision decision;
   Estimate estimate;
@@ -67,8 +67,8 @@ struct Extents {
 
 inline Extents extents_of(Geometry const& g) { return {g.m.size(), g.n.size(), g.k.size(), g.l.size()}; }
 
-// What a family is asked about one of its variants: a product that it takes, and the device. What is estimated is
-// `judged`: the product, or, where bits must not depend on extents, one that is always the same. Both are folded.
+// A question to a family about one of its variants: a product that the variant takes, and a device. The estimate is for
+// `judged`: the product, or, where bits must not depend on extents, one canonical product. Both are folded.
 struct Task {
   Geometry const& geometry;
   Geometry const& judged;
@@ -76,18 +76,18 @@ struct Task {
   DeviceInfo const& device;
 };
 
-// A complete schedule for a task, and what its launch is expected to take.
+// A complete schedule for a task, and the estimate of its launch.
 struct Proposal {
   Schedule schedule;
   Estimate estimate;
 };
 
-// What a family of kernels knows of itself, and what nobody else knows.
+// The cost model and the schedules of a family of kernels. No other code has such knowledge of a family.
 struct Rules {
   // Appends the schedules that are worth a look, the one without split-K first; no other unless `may_split_k`.
   void (*propose)(Task const& task, bool may_split_k, std::vector<Proposal>& proposals);
 
-  // The schedule that somebody asks for, with what is left open, 0 or 1, decided; nothing if it cannot be done.
+  // A forced schedule, completed where it is open (0 or 1); nothing if it cannot be done.
   std::optional<Proposal> (*complete)(Task const& task, Schedule const& wanted);
 };
 

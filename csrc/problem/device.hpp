@@ -26,28 +26,28 @@ constexpr char const* name_of(Isa isa) {
 // What was measured of a GPU, for the cost models of its kernels. Those of known GPUs are in problem/profiles.cpp;
 // `cute-py profile` measures another.
 struct GpuProfile {
-  double launch_us = 2.4;            // a launch that does nothing
+  double launch_us = 2.4;            // an empty launch
   double memory_efficiency = 0.85;   // what a copy reaches of `memory_gb_per_s`
   double l2_bytes_per_cycle = 31.2;  // of a multiprocessor, out of L2
   double l2_bytes = 50e6;
 };
 
-// A processor as far as the choice of a kernel depends on it. Choosing for an invented one needs no such processor.
+// The properties of a processor that the choice of a kernel depends on. The processor itself need not exist.
 struct DeviceInfo {
   std::string name;
   int ordinal = 0;
   int compute_capability = 0;  // 90 for 9.0; 0 for a CPU
   int multiprocessors = 0;
   std::int64_t memory_bytes = 0;
-  int shared_bytes_per_cta = 0;  // the most that a CTA can ask for
+  int shared_bytes_per_cta = 0;  // of a CTA, at most
   int clock_mhz = 0;             // of the multiprocessors, at most
   int memory_gb_per_s = 0;       // of its own memory
   GpuProfile profile;
   Isa isa = Isa::baseline;     // of a CPU
   bool copies_arrays = false;  // of one that is invented: host arrays are not taken to lie there
 
-  // How many clusters run at a time of 2, 4 and 8 CTAs that need a multiprocessor each; 0: nobody was asked. A cluster
-  // stays within a part of the GPU whose multiprocessors need not be a multiple of its size, nor be all there.
+  // How many clusters of 2, 4 and 8 CTAs run at a time, one CTA on a multiprocessor; 0: the driver was not asked. A
+  // cluster stays within a GPC, whose multiprocessors need not be a multiple of its size, nor all be enabled.
   int clusters[3] = {0, 0, 0};
 
   int clusters_of(std::int64_t ctas) const {

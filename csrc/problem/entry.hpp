@@ -32,7 +32,7 @@ struct Execution {
   EmulatorOptions emulator;
   emulator::Tracer* tracer = nullptr;  // of what the emulator's kernels touch
   Interrupt* interrupt = nullptr;      // of a computation on the host; null: it cannot be interrupted
-  bool beside_last = false;            // a copy that may begin before the copy launched just before it has ended
+  bool overlaps_previous = false;      // programmatic dependent launch (PDL): a copy that may overlap the last
 
   // Called now and then by what computes on the host. Throws Interrupted.
   void check_interrupt() const {
@@ -51,7 +51,7 @@ class Launch {
   // Starts the computation. On a GPU it returns after the launch. Returns a cudaError_t, 0 for success.
   virtual int run(Arguments const& arguments, Execution const& execution) const = 0;
 
-  // What that takes beside the arrays on a host, for panels and sums, in all threads together.
+  // The bytes of memory on a host that a run takes beside the arrays, for panels and sums, in all threads together.
   virtual std::int64_t scratch_bytes(int /*host_threads*/) const { return 0; }
 };
 
@@ -71,7 +71,7 @@ struct Entry {
   Prepare prepare;  // null of what this build has no code for
   Describe describe = nullptr;
   int (*registers)() = nullptr;         // of a thread, 0 if unknown
-  int (*clusters)(int ctas) = nullptr;  // of so many CTAs, that run at a time on the current GPU; null: it has none
+  int (*clusters)(int ctas) = nullptr;  // occupancy: clusters of `ctas` that run at a time; null: none
 };
 
 }  // namespace cute_py

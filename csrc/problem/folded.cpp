@@ -10,14 +10,14 @@
 namespace cute_py {
 namespace {
 
-// Runs of this many elements fill the sectors that memory moves.
+// Contiguous runs of this many elements fill the sectors that memory moves.
 constexpr std::int64_t kRun = 16;
 constexpr std::int64_t kShortestRun = 4;
 
 // The most columns of a result that is small beside A.
 constexpr std::int64_t kNarrow = 16;
 
-// Without a change to the order in which the group is gone through.
+// Keeps the order in which the group is traversed.
 void coalesce_in_order(Modes& modes) {
   drop_single(modes);
   for (int i = 0; i + 1 < modes.rank();) {
@@ -66,7 +66,7 @@ std::int64_t largest_run(std::int64_t extent) {
 }
 
 // Orders a group for two arrays, either of which may have its fastest mode here. If both have, and the modes differ, a
-// run of each comes first, so that a tile has neighbouring elements of both.
+// run of each comes first, so that a tile has contiguous elements of both.
 void order(Modes& modes, Role first, bool first_is_fast, Role second, bool second_is_fast) {
   sort(modes, first_is_fast || !second_is_fast ? first : second);
   if (modes.rank() < 2 || !first_is_fast || !second_is_fast) return;
@@ -124,7 +124,7 @@ Geometry transposed(Geometry const& geometry) {
 
 Folded::Folded(Geometry const& geometry) : geometry_(geometry) {
   Geometry& g = geometry_;
-  for (Mode& mode : g.k) mode.only_in_a = mode.only_in_b = false;  // said of modes that are about to change
+  for (Mode& mode : g.k) mode.only_in_a = mode.only_in_b = false;  // flags of the modes before the merge
   if (!g.multiplies) {
     g.k = Modes({Mode{0, {}, false, false}});
     for_each_group(g, [](Modes& modes) {

@@ -16,7 +16,7 @@ Geometry transposed(Geometry const& geometry);
 int fastest_group(Role role, Modes const& first, Modes const& second);
 
 // A product with its modes canonicalised: those of one element are dropped, two that follow one another in every array
-// are coalesced, and they are sorted so that neighbouring elements of a tile are neighbours in memory; those of K are
+// are coalesced, and they are sorted so that adjacent elements of a tile are contiguous in memory; those of K are
 // not sorted if the geometry is batch_invariant, since that is the order of the adds. Without a multiplication K is 0.
 class Folded {
  public:
@@ -29,8 +29,8 @@ class Folded {
   Geometry geometry_;
 };
 
-// A product as it is asked for, and folded, as it is and with A and B exchanged: made once, and asked by everybody who
-// decides something about it.
+// A product before it is folded, and folded, both as it is and with A and B exchanged. It is made once, for all
+// decisions about the product.
 class FoldedProduct {
  public:
   explicit FoldedProduct(Geometry geometry);
@@ -38,8 +38,8 @@ class FoldedProduct {
   Geometry const& asked() const { return asked_; }
   Folded const& folded(bool exchanged) const { return exchanged ? *exchanged_ : straight_; }
 
-  // May A and B be exchanged? Not those of a copy, and not if it changed bits which must depend on nothing but the row:
-  // exchanged factors exchange the adds of a complex product.
+  // May A and B be exchanged? Not of a copy. Not of a batch_invariant complex product: an exchange changes the order of
+  // the adds in it, and so its bits.
   bool may_exchange() const { return exchanged_.has_value(); }
 
   // Kernels write D along m. If D's unit stride is in N, that is a reason to exchange.

@@ -13,7 +13,7 @@ namespace cute_py {
 
 enum class Activation : std::uint8_t { none, relu, gelu, gelu_tanh, silu, sigmoid };
 
-// The most that an array's alignment is told of: 16 bytes.
+// An alignment is known up to 16 bytes.
 inline constexpr int kMaxLog2Alignment = 4;
 
 // Everything that the choice of a kernel may depend on: types, alignments, modes, which parts of the formula there are.
@@ -39,8 +39,8 @@ struct Geometry {
   bool conj_a = false;
   bool conj_b = false;
   bool batch_invariant = false;  // a row's bits must not depend on M, N and L
-  bool is_sum = false;           // of one factor, or of two none of which has an index of its own that stays
-  bool b_is_one = false;         // B is the number one: nothing but the sum of A is asked for
+  bool is_sum = false;           // of one factor, or of two without a free index of their own
+  bool b_is_one = false;         // B is the number one: the result is a sum of A
   bool real_scalars = true;      // alpha and beta have no imaginary part
 
   // Can the lines of a factor be read up to the next multiple of 16 bytes? Beyond the end of K there is 0.
@@ -68,15 +68,15 @@ struct Geometry {
 
   bool is_empty() const { return m.size() == 0 || n.size() == 0 || l.size() == 0; }
 
-  // Is D = alpha * A B^T + beta * C all that is asked for?
+  // Is the epilogue D = alpha * A B^T + beta * C, and no more?
   bool is_plain() const { return !has_bias && !has_residual && !scales && !saturate && activation == Activation::none; }
 
   bool is_aligned(Role role, int bytes) const { return (1 << log2_alignment[role]) % bytes == 0; }
 };
 
-// Is it a sum along numbers that follow one another, which a host adds in many partial sums? Of products of two such
-// factors, or of one and a number.
-inline bool is_sum_of_neighbours(Geometry const& g) {
+// Is it a dot product or a reduction along contiguous elements, which a host adds in many partial sums? Of products of
+// two contiguous factors, or of one and a number.
+inline bool is_contiguous_reduction(Geometry const& g) {
   constexpr std::int64_t kLeast = 64;
   bool const is_of_floats = g.compute == Compute::f32 || g.compute == Compute::tf32 || g.compute == Compute::f64;
   if (!g.is_sum || !g.multiplies || !is_of_floats || g.k.rank() != 1 || g.k[0].extent < kLeast) return false;
@@ -109,8 +109,8 @@ struct Arguments {
   std::complex<double> alpha = 1;
   std::complex<double> beta = 0;
   double scale = 1;
-  void* parts = nullptr;     // memory for the sums of a split K; see Schedule
-  std::uint64_t launch = 0;  // where there are such, this launch's own number: a multiple of 16, not 0, no other's
+  void* split_k_workspace = nullptr;  // counters and partial sums of split-K; see Schedule
+  std::uint64_t launch = 0;           // of a split K, the number of this launch: a multiple of 16, not 0, unique
 };
 
 template <class Self, class Visit>

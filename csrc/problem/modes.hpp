@@ -9,7 +9,8 @@
 // Modes: what a product is indexed by, with their strides in every array side by side.
 namespace cute_py {
 
-// The most modes of an array, as NumPy has them, and of a group. Neighbours become one before a kernel counts them.
+// The most modes of an array, as NumPy has them, and of a group. Adjacent modes are coalesced before a kernel sees
+// them.
 inline constexpr int kMaxModes = 64;
 
 // What an array is to a product.
@@ -73,7 +74,7 @@ class Modes {
   std::vector<Mode> modes_;
 };
 
-// Does one mode go on where another ends, in every array?
+// Are two modes adjacent, so that they can be coalesced: does one go on where the other ends, in every array?
 inline bool continues(Mode const& mode, Mode const& next) {
   for (int i = 0; i < kRoles; ++i) {
     auto const role = static_cast<Role>(i);
@@ -88,7 +89,7 @@ inline void drop_single(Modes& modes) {
   }
 }
 
-// Makes one mode of every two of which one goes on where the other ends; those of one element go.
+// Coalesces adjacent modes, and drops those of one element.
 inline void coalesce(Modes& modes) {
   drop_single(modes);
   for (int i = 0; i < modes.rank();) {

@@ -8,7 +8,7 @@
 namespace cute_py {
 namespace {
 
-// A search gives up after so many steps.
+// A search gives up after this number of steps.
 constexpr int kMaxSteps = 100'000;
 
 // A term of a sum: stride * i for a whole number i in [low, high], stride > 0.

@@ -8,8 +8,8 @@
 #include "problem/folded.hpp"
 #include "problem/geometry.hpp"
 
-// Pre-packing: a factor that is brought into a dense array first, because kernels read it too slowly where it lies; a
-// result that they write to one, because they would scatter it. What a target's kernels want is the target's.
+// Pre-packing of badly strided operands: a factor is copied to a dense array first, because kernels read it too slowly
+// where it lies; a result that kernels would scatter is written to one. Each target has its own rules.
 namespace cute_py {
 
 struct Packed {
@@ -22,10 +22,10 @@ struct Packed {
 // How a factor is packed.
 struct PackingStyle {
   bool k_major;
-  int vector_bytes = 0;              // lines end with vectors of so many bytes; 0: anywhere
-  std::int64_t long_line_bytes = 0;  // lines of as many bytes or more begin with a line of the L2 of so many:
+  int vector_bytes = 0;              // lines end with vectors of this size; 0: anywhere
+  std::int64_t long_line_bytes = 0;  // lines of this size or more begin with a line of L2:
   int cache_line_bytes = 0;
-  bool repeats = false;  // what is repeated before is written out
+  bool repeats = false;  // a stride of 0 is written out
 };
 
 // The product with a factor in a dense array, the modes of K in the order that the other factor has, those of M or N in
@@ -49,24 +49,24 @@ struct Platform {
   // The product that is computed in place of one whose arithmetic no kernel has.
   void (*adapt)(Geometry& geometry);
 
-  // Sets of arrays whose packing is worth a look, for a product that takes so long without.
+  // Sets of arrays to consider for packing, for a product that takes `us` without.
   std::vector<Packs> (*worth_packing)(FoldedProduct const& product, double us, DeviceInfo const& device);
 
   // The product with a packed factor; nothing if it cannot be laid out as kernels want it.
   std::optional<Packed> (*pack)(Folded const& product, Role factor);
 
-  // What is packed takes at most so many bytes, unless somebody asks for it.
+  // The most bytes of packed arrays, unless a decision is forced.
   std::int64_t (*most_packed_bytes)(DeviceInfo const& device);
 
   // May a kernel take a product with factors that were packed for it?
   bool (*reads_packed)(Traits const& traits);
 
-  // Does it multiply what lies between the lines of a packed factor, which have to be 0 then?
+  // Does a kernel multiply the padding between the lines of a packed factor? It has to be 0 then.
   bool (*reads_gaps)(Traits const& traits);
 
   double copies_take = 1;  // relative to their estimates, where they are a choice
 
-  // Does the number of threads decide which kernel is the fastest, but must not decide about bits?
+  // Does the choice of the fastest kernel depend on the number of threads, on which bits must not depend?
   bool has_threads = false;
 };
 

@@ -14,7 +14,7 @@ namespace {
 
 enum class Group { m, n, k, l };
 
-// So many products of -128 and -128 fit int32.
+// The number of products of -128 and -128 that fit int32.
 constexpr std::int64_t kMostStepsOfInt8 = std::numeric_limits<std::int32_t>::max() / (128 * 128);
 
 std::string number(std::int64_t value) { return std::to_string(value); }
@@ -286,7 +286,7 @@ class Maker {
       throw UnsupportedProblemError(function_.name + " sums products of int8 in int32, which holds every sum of K <= " +
                                     number(kMostStepsOfInt8) + " of them; here K=" + number(g_.k.size()) +
                                     r_.operands_text() +
-                                    "\n  next: add the products of parts of K, or convert A and B to float32");
+                                    "\n  next: split K and add the products, or convert A and B to float32");
     }
     if (!r_.compute.empty()) {
       auto const asked = by_name<Compute>(r_.compute, kComputes);
@@ -570,7 +570,7 @@ void require_apart(Request const& request) {
 }
 
 Arguments make_arguments(Request const& request, Compute compute) {
-  // Through memory: g++ 12 takes both numbers of a complex one together, to float and back, and leaves that out.
+  // Through memory: g++ 12 vectorises the conversion of a complex number to float and back, and removes it.
   auto const as_float = [](double x) {
     float const volatile narrow = static_cast<float>(x);
     return static_cast<double>(narrow);

@@ -6,7 +6,7 @@
 #include "problem/geometry.hpp"
 #include "problem/request.hpp"
 
-// The rules of the operation: what a request must be, and the product that it asks for.
+// The rules of the operation: what a request must be, and its product.
 namespace cute_py {
 
 struct Product {

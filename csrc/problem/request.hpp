@@ -13,7 +13,7 @@
 #include "problem/schedule.hpp"
 #include "problem/view.hpp"
 
-// A product as a caller asks for it.
+// A product as its caller describes it.
 namespace cute_py {
 
 // The modes of A, B and D, a letter for each. Letters of all three are L, of A and D M, of B and D N, of others K.

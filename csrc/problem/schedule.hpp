@@ -9,12 +9,12 @@ namespace cute_py {
 // are equal; the others follow from them and the product.
 struct Schedule {
   std::int64_t split_k = 1;    // CTAs that share the K of a tile of C (split-K)
-  std::int64_t cluster_k = 1;  // of these, so many are a cluster, which reduces through distributed shared memory;
+  std::int64_t cluster_k = 1;  // of these, the CTAs of a cluster, which reduces through distributed shared memory;
                                // the sums of several clusters, or of single CTAs, are reduced through global memory
-  int cluster_m = 1;           // CTAs of a cluster with neighbouring tiles along M, which share tiles of B (multicast)
+  int cluster_m = 1;           // CTAs of a cluster with adjacent tiles along M, which share tiles of B (multicast)
   int cluster_n = 1;           // and along N, which share tiles of A
-  int raster = 0;              // rows of clusters of a band, which is gone through column by column for the L2; 0: the
-                               // order of the grid
+  int raster = 0;              // height of a raster band, in rows of clusters: a band goes column by column, for
+                               // hits in L2; 0: the order of the grid
 
   std::int64_t k_tiles = 0;          // tiles of K of each CTA of a split K; the last may have fewer
   std::int64_t ctas = 0;             // 0 on a CPU
@@ -34,7 +34,7 @@ struct Schedule {
   // CTAs of a cluster; 1: there are no clusters.
   std::int64_t cluster() const { return cluster_m * cluster_n * cluster_k; }
 
-  // Room for what is reduced through global memory: `tiles` of C, of each CTA `sum_bytes`.
+  // Reserves counters and partial sums of a reduction through global memory: `tiles` of C, of each CTA `sum_bytes`.
   void reserve(std::int64_t tiles, std::int64_t sum_bytes) {
     if (!reduces_in_global_memory()) return;
     counter_bytes = aligned(tiles * split_k * std::int64_t{sizeof(std::uint64_t)});
@@ -52,7 +52,7 @@ struct Schedule {
   static std::int64_t aligned(std::int64_t x) { return (x + 255) / 256 * 256; }
 };
 
-// How the sums of a split K become one.
+// How the partial sums of split-K are reduced.
 constexpr char const* name_of_reduction(Schedule const& s) {
   if (s.split_k == 1) return "none";
   if (s.cluster_k == 1) return "global";

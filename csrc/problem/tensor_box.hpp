@@ -8,7 +8,7 @@
 #include "problem/box_rules.hpp"
 #include "problem/geometry.hpp"
 
-// What the tensor copy engine of SM90 is told of an array, as plain data.
+// What SM90's TMA is told of an array (its tensor map), as plain data.
 namespace cute_py {
 
 inline constexpr int kBoxModes = box_rules::kMostModes;
@@ -36,15 +36,15 @@ struct TensorBox {
   }
 };
 
-// The rules of the engine that a box of an array at `data` breaks.
+// The rules of TMA that a box of an array at `data` breaks.
 std::vector<std::string> broken_rules(TensorBox const& box, void const* data);
 
-// The same with an address, as the engine reads it: opaque, and a parameter of a kernel.
+// The same with an address, as TMA reads it: opaque, and a parameter of a kernel.
 struct alignas(128) TensorMap {
   unsigned char bytes[128];
 };
 
-// Why the engine cannot follow an array: for its address, for a stride, of the first mode or of another, or for modes
+// Why TMA cannot follow an array: for its address, for a stride, of the first mode or of another, or for modes
 // beyond the fifth.
 struct Obstacle {
   enum class Kind { none, address, first_stride, stride, modes };
@@ -52,7 +52,7 @@ struct Obstacle {
   std::int64_t number = 0;  // the stride, or how many modes there are
 };
 
-// Can the engine follow an array? A tile has elements of the first mode of `fast`, along which they lie side by side,
+// Can TMA follow an array? A tile has elements of the first mode of `fast`, along which they lie side by side,
 // and of the first of `other`; of up to three modes that are left it has one, and where a stride is 0, there is nothing
 // to follow.
 inline Obstacle obstacle_to_boxes(Geometry const& g, Role role, Modes const& fast, Modes const& other) {
@@ -86,20 +86,20 @@ inline bool lies_in_boxes(Geometry const& g, Role role, Modes const& fast, Modes
   return obstacle_to_boxes(g, role, fast, other).kind == Obstacle::Kind::none;
 }
 
-// Of factors of a type, the type of D that is written by the engine, if there is nothing more to do than to scale sums.
+// Of factors of a type, the type of D that TMA stores, if there is nothing more to do than to scale sums.
 constexpr DType type_in_boxes(DType factor) {
   return factor == DType::i8 ? DType::i32 : is_float8(factor) ? DType::bf16 : factor;
 }
 
-// May the engine write it, too? It reads single elements, and writes pieces of 16 bytes, the last one of a line as
+// May TMA store it, too? TMA reads single elements, and writes pieces of 16 bytes, the last one of a line as
 // well.
 inline bool may_store_boxes(Geometry const& g, Role role, Modes const& fast, Modes const& other) {
   auto const bytes = (fast.rank() > 0 ? fast[0].extent : 1) * bytes_of(g.type[role]);
   return bytes % kBoxAlignment == 0 && lies_in_boxes(g, role, fast, other);
 }
 
-// Of products by the copy engine, the types that C, bias and residual may have where the whole epilogue is done in
-// registers.
+// Of products whose operands TMA loads: the types that C, bias and residual may have where the whole epilogue is done
+// in registers.
 inline constexpr DTypeSet kInRegisters = types(DType::f32) | types(DType::f16) | types(DType::bf16);
 
 // Are the elements of a tile of a group so near to one another that 32 bits hold how far?
@@ -108,7 +108,7 @@ inline bool has_short_strides(Modes const& group, Role role) {
   return group.rank() == 0 || (-kMost < group[0].stride[role] && group[0].stride[role] < kMost);
 }
 
-// May the engine write D, because sums are finished in registers? `along_n`: D's unit stride is in N.
+// May TMA store D, because the epilogue is done in registers? `along_n`: D's unit stride is in N.
 inline bool finishes_in_boxes(Geometry const& g, bool along_n) {
   if (g.type[Role::d] != type_in_boxes(g.type[Role::a])) return false;
   if (!(along_n ? may_store_boxes(g, Role::d, g.n, g.m) : may_store_boxes(g, Role::d, g.m, g.n))) return false;

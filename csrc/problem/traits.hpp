@@ -38,7 +38,7 @@ struct Requirement {
   bool has_instructions(DeviceInfo const& device) const;
   bool has_shared_memory(DeviceInfo const& device) const;
 
-  // Is it for narrower vectors than a processor has, and is there one for wider ones?
+  // Is it for narrower vectors than the processor has, while there is a kernel for wider ones?
   bool is_outdone(DeviceInfo const& device) const;
 
   // What a device without the instructions lacks, in words.
@@ -85,7 +85,7 @@ struct OperandRule {
     strided,  // any strides and extents, with vectors where vector_bytes says so
     boxes,    // TMA loads them: any extents, strides that it can follow
     whole,    // unit strides, aligned leading dimensions, extents that are multiples of the tile
-    moved,    // of a copy: so many bytes at a time, side by side in A and in D
+    moved,    // of a copy: moved_bytes at a time, contiguous in A and in D
   };
   Kind kind;
   char const* letters;  // "nt", "tn", "nn", "tt", or "any" where majorness does not matter
@@ -102,7 +102,7 @@ struct OperandRule {
   Major major(Role factor) const { return factor == Role::a ? major_a : major_b; }
   int vector_bytes(Role factor) const { return factor == Role::a ? vector_bytes_a : vector_bytes_b; }
 
-  // Does a factor lie as the kernel reads it? Of whole tiles more is asked.
+  // Does a factor lie as the kernel reads it? A kernel for whole tiles requires more.
   bool fits(Geometry const& g, Role factor) const;
   std::string describe(Geometry const& g, Role factor) const;  // why it does not
 
@@ -143,8 +143,8 @@ struct Resources {
   int threads;                  // per CTA; 1 for a CPU kernel, which is given its threads per call
   int ctas_per_multiprocessor;  // that fit at a time; 0 of a CPU kernel
   int stages;                   // tiles of shared memory in flight
-  int sum_bytes;                // of a CTA whose K is split; 0: it cannot be
-  int split_tiles;              // the CTAs of a split K have a multiple of so many tiles of K
+  int sum_bytes;                // split-K: partial sums of a CTA; 0: K cannot be split
+  int split_tiles;              // split-K: each CTA has a multiple of this number of tiles of K
   int max_cluster;              // CTAs of a cluster that share K, a power of two; 0: none
   Form form = Form::nested;
   bool is_cooperative = false;  // warpgroups share a tile; otherwise each computes its own (ping-pong)

@@ -119,7 +119,7 @@ std::string View::describe() const {
 }
 
 bool may_overlap(View const& x, View const& y) {
-  // Mostly arrays lie far from one another, and nothing else has to be found out.
+  // The fast path: most arrays lie far from one another.
   Span const of_x = span(x);
   Span const of_y = span(y);
   if (of_x.last <= of_y.first || of_y.last <= of_x.first) return false;
@@ -127,7 +127,7 @@ bool may_overlap(View const& x, View const& y) {
 }
 
 bool shares_elements(View const& x) {
-  // Mostly each stride is longer than all that the shorter ones reach, and no two elements meet.
+  // The fast path: each stride is longer than the extent of all shorter ones, so that no two elements meet.
   std::int64_t reach = 1;
   int order[kMaxModes];
   int count = 0;

@@ -4,7 +4,7 @@
 
 #include "problem/geometry.hpp"
 
-// What steps leave to one another.
+// Arrays in the workspace, by which steps pass results to one another.
 namespace cute_py {
 
 // Of a >= 0 and b >= 1, of any size.

@@ -77,7 +77,7 @@ DeviceInfo device_info(int ordinal) {
   info.memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem);
   info.shared_bytes_per_cta = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal);
   info.clock_mhz = attribute(cudaDevAttrClockRate, ordinal) / 1000;
-  // Twice for each clock, so many bits.
+  // Two transfers for each clock, of the width of the bus.
   info.memory_gb_per_s = static_cast<int>(2 * std::int64_t{attribute(cudaDevAttrMemoryClockRate, ordinal)} *
                                           attribute(cudaDevAttrGlobalMemoryBusWidth, ordinal) / 8 / 1'000'000);
   return info;

@@ -71,7 +71,7 @@ class Lanes {
     return *lanes;
   }
 
-  // Calls move(lane, first, count) for all pieces of so many elements. A lane gets its pieces one after the other.
+  // Calls move(lane, first, count) for all pieces of at most kPieceBytes. A lane gets its pieces one after the other.
   template <class Move>
   void for_each_piece(std::int64_t elements, int element_bytes, int threads, Move const& move) {
     std::lock_guard lock(in_use_);

@@ -168,7 +168,7 @@ def copy_if(*arguments: Any) -> None:
 
 
 def _copy_vectors(values: int, p: Tensor, source: Tensor, destination: Tensor) -> None:
-    """Copy (V, Rest...) where p, which is ([V], Rest...), holds at the first element of a vector of so many values."""
+    """Copy (V, Rest...) where p, ([V], Rest...), holds at the first element of a vector of as many values."""
     if p.rank == source.rank - 1:
         p = p.with_layout(_core.prepend(p.layout, source.rank))
     if p.rank != source.rank:

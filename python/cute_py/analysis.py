@@ -100,7 +100,7 @@ def is_contiguous(layout: Any) -> bool:
 
 
 def contiguity(layout: Any) -> int:
-    """Return how many elements from coordinate 0 on are neighbours in memory, in their order: the widest vector from
+    """Return how many elements from coordinate 0 on are contiguous in memory, in their order: the widest vector from
     there.
 
     >>> contiguity("(4,8):(1,4)"), contiguity("(4,8):(8,1)"), contiguity("(4,8):(1,8)")
@@ -332,9 +332,9 @@ class Coalescing:
     segments
         That they touch, each instruction on its own.
     ideal
-        Segments that the bytes asked for would fill.
+        Segments that the requested bytes would fill.
     bytes
-        That are asked for, each byte of an instruction once.
+        Requested bytes, each byte of an instruction once.
     segment
         The bytes of a segment.
     by_instruction
@@ -350,7 +350,7 @@ class Coalescing:
 
     @property
     def efficiency(self) -> float:
-        """The part of the moved bytes that was asked for."""
+        """The part of the moved bytes that was requested."""
         return self.bytes / (self.segments * self.segment) if self.segments else 1.0
 
     def __str__(self) -> str:
@@ -372,11 +372,11 @@ def coalescing(
     gmem
         The layout of the array in memory: 1-D coordinate -> element. By default elements are what ``tv`` gives.
     vector
-        The values that one instruction moves for a thread; they have to be neighbours in memory.
+        The values that one instruction moves for a thread; they have to be contiguous in memory.
     warp, segment, offset
         Threads that ask together, the bytes that memory moves at a time, and the byte at which element 0 lies.
 
-    Raises LayoutError for values that are no neighbours and for vectors of no whole bytes.
+    Raises LayoutError for values that are not contiguous and for vectors of no whole bytes.
 
     >>> print(coalescing("(32,4):(4,1)", "float", vector=4))
     16 segments of 32 bytes in 1 instruction, 16 would do: 100%
@@ -412,7 +412,7 @@ def coalescing(
     grouped = table.reshape(values // vector, vector, threads)
     if np.any(np.diff(grouped, axis=1) != 1):
         raise LayoutError(
-            f"coalescing: the {vector} values of an instruction are no neighbours in memory; next: vector=1"
+            f"coalescing: the {vector} values of an instruction are not contiguous in memory; next: vector=1"
         )
     if np.any(grouped[:, 0, :] * bits % 8):
         raise LayoutError("coalescing: a vector does not begin with a whole byte")

@@ -193,7 +193,7 @@ def _stand_in(x: Array, shape: Sequence[int]) -> Any:
 def _stand_ins(operands: list[_Indexed]) -> list[Any]:
     """Return stand-ins of the operands' shapes.
 
-    An extent that is not known is that of another operand, or so many as there are chunks.
+    An extent that is not known is that of another operand, or as many as there are chunks.
     """
     known: dict[str, int] = {}
     counts: dict[str, int] = {}

@@ -53,11 +53,11 @@ constexpr bool kHasAInRegisters = false;
 template <class Config>
 constexpr bool kHasAInRegisters<Config, std::enable_if_t<Config::a_in_registers>> = true;
 
-// Are its steps of K in slices?
+// Does it have sliced-K?
 template <class Config, class = void>
-constexpr bool kHasSlices = false;
+constexpr bool kHasSlicedK = false;
 template <class Config>
-constexpr bool kHasSlices<Config, std::enable_if_t<(kernels::kSlices<typename Config::TiledMma> > 1)>> = true;
+constexpr bool kHasSlicedK<Config, std::enable_if_t<(kernels::kSlicedK<typename Config::TiledMma> > 1)>> = true;
 
 // The first variant of a row and a type.
 template <class Family_, class Row, class T_, class Layouts>
@@ -72,11 +72,12 @@ struct VariantOf<Family_, Row, T_, List<Layout_, Others...>> {
   static constexpr Form form = Row::form;
   static constexpr int width = width_of<Config, T>();
   static constexpr bool by_registers = kHasAInRegisters<Config>;
-  static constexpr bool has_slices = kHasSlices<Config>;
+  static constexpr bool has_sliced_k = kHasSlicedK<Config>;
 };
 
 template <class V, class W>
-constexpr bool kAreAlike = V::width == W::width && V::by_registers == W::by_registers && V::has_slices == W::has_slices;
+constexpr bool kAreAlike =
+    V::width == W::width && V::by_registers == W::by_registers && V::has_sliced_k == W::has_sliced_k;
 
 // What the memory for sums holds before a launch, whose number this is.
 constexpr unsigned kAnything = 0x80000011;
@@ -85,7 +86,7 @@ constexpr std::uint64_t kLaunch = 0x8000000000000010;
 constexpr Form kAnyForm = static_cast<Form>(-1);
 
 // Of the first width every form is run, of every other width one, and of each of them one by way of registers and one
-// with K in slices.
+// with sliced-K.
 template <class V, class First, class... Chosen>
 constexpr bool is_wanted(List<First, Chosen...>) {
   if (!kAreAlike<V, First>) return (!kAreAlike<V, Chosen> && ...);
@@ -204,10 +205,10 @@ bool copies_all(EmulatorOptions const& options) {
 // The ways of an epilogue to D: along m, along n, and with a bias.
 enum class Way { along_m, along_n, bias };
 
-// With K in parts, as many as there can be, or in one. The sums of parts are added to what C holds, which shows if more
+// With the most splits of K that there can be, or with one. Partial sums are added to what C holds, which shows if more
 // than one CTA writes it.
 template <class V>
-bool multiplies(EmulatorOptions const& options, bool in_parts, Way way) {
+bool multiplies(EmulatorOptions const& options, bool split_k, Way way) {
   using Config = typename V::Config;
   using Params = typename V::Family::template Params<Config>;
   using T = typename V::T;
@@ -258,13 +259,13 @@ bool multiplies(EmulatorOptions const& options, bool in_parts, Way way) {
   Arguments arguments;
   Schedule schedule;
   std::vector<unsigned> memory;
-  if (in_parts) {
-    schedule.k_tiles = Params::part_tiles;
+  if (split_k) {
+    schedule.k_tiles = Params::split_tiles;
     auto const of_part = static_cast<int>(schedule.k_tiles * cute::size<2>(typename Config::CtaTiler{}));
     schedule.split_k = (k + of_part - 1) / of_part;
-    schedule.reserve(2 * 2, std::int64_t{Params::part_values} * Config::threads * sizeof(Sum));
+    schedule.reserve(2 * 2, std::int64_t{Params::partial_values} * Config::threads * sizeof(Sum));
     memory.resize(static_cast<std::size_t>(schedule.workspace_bytes) / sizeof(unsigned), kAnything);
-    arguments.parts = memory.data();
+    arguments.split_k_workspace = memory.data();
     arguments.launch = kLaunch;
     geometry.reads_c = geometry.c_is_d = true;
     geometry.type[Role::c] = geometry.type[Role::d];
@@ -295,7 +296,7 @@ bool multiplies(EmulatorOptions const& options, bool in_parts, Way way) {
 
   for (int j = 0; j < n; ++j) {
     for (int i = 0; i < m; ++i) {
-      int sum = (in_parts ? -1 : 0) + (way == Way::bias ? j % 5 : 0);
+      int sum = (split_k ? -1 : 0) + (way == Way::bias ? j % 5 : 0);
       for (int p = 0; p < k; ++p) {
         sum += a[i * rows.stride[Role::a] + p * steps.stride[Role::a]] *
                b[j * columns.stride[Role::b] + p * steps.stride[Role::b]];
@@ -310,7 +311,7 @@ bool multiplies(EmulatorOptions const& options, bool in_parts, Way way) {
 template <class V, class Result, bool bias>
 std::map<std::array<int, 5>, std::vector<Result>> right_results;
 
-// Of a kernel with the copy engine: rows and columns in tiles, and steps of k in tiles and some more. The result is of
+// Of a kernel with TMA: rows and columns in tiles, and steps of k in tiles and some more. The result is of
 // the factors' type, which leaves in boxes, or of the sums'. K is shared by so many clusters of so many CTAs. With
 // `bias`, each column gets one; without it, sums of several clusters are added to what C holds, which shows if more
 // than one CTA writes it.
@@ -387,9 +388,9 @@ bool multiplies_boxes(EmulatorOptions const& options, int tiles_m, int tiles_n, 
   }
   std::vector<unsigned> memory;
   if constexpr (Config::max_cluster > 0) {
-    schedule.reserve(std::int64_t{tiles_m} * tiles_n, Config::part_bytes);
+    schedule.reserve(std::int64_t{tiles_m} * tiles_n, Config::partial_bytes);
     memory.resize(static_cast<std::size_t>(schedule.workspace_bytes) / sizeof(unsigned), kAnything);
-    arguments.parts = memory.data();
+    arguments.split_k_workspace = memory.data();
     arguments.launch = kLaunch;
   }
   Execution execution;
@@ -427,8 +428,8 @@ struct InBoxes<V, std::void_t<typename V::Config::BoxElement>> {
   using type = typename V::Config::BoxElement;
 };
 
-// Pairs along M and along N, and none; more tiles than CTAs, more steps than stages; parts, of a cluster and of some;
-// and a bias, also in parts.
+// Pairs along M and along N, and none; more tiles than CTAs, more steps than stages; split-K in one cluster and in
+// several; and a bias, also with split-K.
 template <class V>
 bool multiplies_all_boxes(EmulatorOptions const& options) {
   using T = typename InBoxes<V>::type;
@@ -441,27 +442,27 @@ bool multiplies_all_boxes(EmulatorOptions const& options) {
 }
 
 template <class V>
-bool is_right(EmulatorOptions const& options, bool in_parts) {
+bool is_right(EmulatorOptions const& options, bool split_k) {
   if constexpr (kernels::kHasTensors<typename V::Family::template Params<typename V::Config>>) {
     return multiplies_all_boxes<V>(options);
   } else if constexpr (kernels::kCopies<typename V::Config>) {
     return copies_all<V>(options);
   } else {
-    if (!multiplies<V>(options, in_parts, Way::along_m)) return false;
+    if (!multiplies<V>(options, split_k, Way::along_m)) return false;
     if constexpr (V::form == Form::whole || !V::Config::fuses) return true;
-    return multiplies<V>(options, in_parts, Way::along_n) && multiplies<V>(options, in_parts, Way::bias);
+    return multiplies<V>(options, split_k, Way::along_n) && multiplies<V>(options, split_k, Way::bias);
   }
 }
 
 // Prints a line for each order of threads, of a form with a line taken out up to the first that gives a wrong result.
 template <class V>
-void run_all_orders(bool in_parts) {
+void run_all_orders(bool split_k) {
   auto const run = [&](ThreadOrder order, std::uint64_t seed) {
-    bool const right = is_right<V>({order, seed, true}, in_parts);
-    std::printf("%d %d %d %d %d\n", V::width, V::by_registers, in_parts, mutant::removed, right);
+    bool const right = is_right<V>({order, seed, true}, split_k);
+    std::printf("%d %d %d %d %d\n", V::width, V::by_registers, split_k, mutant::removed, right);
     return right || mutant::removed == 0;
   };
-  // Chance decides when the copy engine works, too.
+  // Chance decides when TMA works, too.
   constexpr bool has_engine = kernels::kHasTensors<typename V::Family::template Params<typename V::Config>>;
   constexpr std::uint64_t seeds = has_engine ? 4 : 1;
   if (!run(ThreadOrder::backward, 0) || !run(ThreadOrder::forward, 0)) return;
@@ -471,22 +472,22 @@ void run_all_orders(bool in_parts) {
 }
 
 template <class V>
-void take_out_each(bool in_parts) {
+void take_out_each(bool split_k) {
   mutant::removed = 0;
   for (bool& line : mutant::reached) line = false;
-  run_all_orders<V>(in_parts);
+  run_all_orders<V>(split_k);
   // The main loop of a part of one tile would not need all of its own.
-  for (int line = in_parts ? mutant::kFirstOfSplitK : 1; line < mutant::kLines; ++line) {
+  for (int line = split_k ? mutant::kFirstOfSplitK : 1; line < mutant::kLines; ++line) {
     if (!mutant::reached[line]) continue;
     mutant::removed = line;
-    run_all_orders<V>(in_parts);
+    run_all_orders<V>(split_k);
   }
 }
 
 template <class V>
 void take_out_each() {
   take_out_each<V>(false);
-  if (V::Family::template Params<typename V::Config>::part_values > 0) take_out_each<V>(true);
+  if (V::Family::template Params<typename V::Config>::partial_values > 0) take_out_each<V>(true);
 }
 
 template <class... V>

@@ -37,13 +37,13 @@ void copy(Geometry const& g, Arguments const& x) {
 }
 
 // K part by part, of `length` steps each.
-void multiply(Geometry const& g, Arguments const& x, std::int64_t parts, std::int64_t length) {
+void multiply(Geometry const& g, Arguments const& x, std::int64_t splits, std::int64_t length) {
   auto const steps = g.multiplies ? g.k.size() : 0;
   for (std::int64_t l = 0; l < g.l.size(); ++l) {
     for (std::int64_t n = 0; n < g.n.size(); ++n) {
       for (std::int64_t m = 0; m < g.m.size(); ++m) {
         double sum = 0;
-        for (std::int64_t k = 0; k < std::min(steps, parts * length); ++k) {
+        for (std::int64_t k = 0; k < std::min(steps, splits * length); ++k) {
           sum += static_cast<double>(at(x, g, Role::a, m, n, k, l)) * at(x, g, Role::b, m, n, k, l);
         }
         double result = x.alpha.real() * sum;
@@ -84,8 +84,8 @@ class Fuzz {
 
   void run(int count) {
     for (int i = 0; i < count; ++i) one(i);
-    std::printf("planned %d wrong %d refused %d parts %d sums %d exchanged %d packs %d clusters %d\n", planned_, wrong_,
-                refused_, parts_, sums_, exchanged_, packs_, clusters_);
+    std::printf("planned %d wrong %d refused %d splits %d sums %d exchanged %d packs %d clusters %d\n", planned_,
+                wrong_, refused_, splits_, sums_, exchanged_, packs_, clusters_);
     std::map<std::string, int> families;
     for (std::size_t i = 0; i < registry_.size(); ++i) families[registry_[i].traits.kernel] += used_[i];
     for (auto const& [family, times] : families) std::printf("used %s %d\n", family.c_str(), times);
@@ -212,7 +212,7 @@ class Fuzz {
         ++wrong_;
       }
       ++used_[static_cast<std::size_t>(step.entry - &registry_[0])];
-      parts_ += step.schedule.split_k > 1;
+      splits_ += step.schedule.split_k > 1;
       clusters_ += step.schedule.cluster_k > 1;
       sums_ += step.purpose == dispatch::Purpose::sum_a || step.purpose == dispatch::Purpose::sum_b;
       exchanged_ += step.transposed;
@@ -238,7 +238,7 @@ class Fuzz {
                         step.schedule_offset + step.schedule.workspace_bytes <= program.workspace_bytes;
       bool const has_empty = (step.schedule.split_k - 1) * length >= step.geometry.k.size();  // which clusters may have
       if (step.schedule.split_k > 1 && (!fits || (has_empty && step.schedule.cluster_k == 1))) {
-        std::printf("wrong: parts that are empty, or have no memory\n");
+        std::printf("wrong: splits that are empty, or have no memory\n");
         ++wrong_;
       }
       if (step.clear_bytes > 0) std::memset(of_step.data[Role::d], 0, static_cast<std::size_t>(step.clear_bytes));
@@ -259,7 +259,7 @@ class Fuzz {
   int planned_ = 0;
   int wrong_ = 0;
   int refused_ = 0;
-  int parts_ = 0;
+  int splits_ = 0;
   int sums_ = 0;
   int exchanged_ = 0;
   int packs_ = 0;

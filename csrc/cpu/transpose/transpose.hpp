@@ -6,7 +6,7 @@
 
 namespace cute_py::cpu {
 
-// Moves numbers, whatever they mean: transposes, packed panels, lines past the caches: transpose.inl.
+// Moves numbers, whatever they mean: transposes, packed panels, lines by non-temporal stores: transpose.inl.
 template <class T>
 struct TransposeKernel {
   int lanes;

@@ -10,12 +10,12 @@
 // Nobody clears the counters, which would be a launch of its own. Let L be the launch's number, a multiple of 16 whose bit
 // 63 is set. A word is taken for a counter of this launch only if it is L + n, n <= 15. Anything else that it holds is
 // replaced: every CTA prepares a counter before it arrives at it, so that the first CTA to do so writes L, and L is there
-// before anybody counts. Who loses a race for that writes nothing: compare-and-swap expects what it saw, which never comes
-// back, because from then on the word is L + n. After the last arrival it is 0, and no CTA of the launch looks at it again,
-// since all of them have arrived.
+// before any CTA counts. A CTA that loses the race to write L writes nothing: its compare-and-swap expects the old value, which
+// never comes back, because from then on the word is L + n. The last arrival writes 0, and no CTA of the launch reads the word
+// again, since all of them have arrived.
 //
-// Each launch has another number: 59 bits that begin at random in each process and count up. So what another launch left is
-// never taken for L + n, and what is in memory by chance is with a probability of 2^-59.
+// Each launch has another number: 59 bits that begin at random in each process and count up. So a value that another launch
+// left is never taken for L + n, and a value that is in memory by chance is with a probability of 2^-59.
 //
 // A graph launches the kernel again with the number that it was captured with. Then the word would hold L + n from the run
 // before, if the last arrival did not leave 0. Runs of one graph follow one another, and its memory is its own.
@@ -33,7 +33,7 @@ struct ArrivalCounters {
   CUTE_DEVICE Word zero() const { return launch & most; }
 };
 
-// By one thread of a CTA, before that arrives.
+// Called by one thread of a CTA, before the CTA arrives.
 CUTE_DEVICE void prepare_counter(ArrivalCounters const& counters, std::int64_t at) {
   auto* const word = counters.words + at;
   auto const seen = atomicCAS(word, counters.zero(), counters.launch);
@@ -41,7 +41,7 @@ CUTE_DEVICE void prepare_counter(ArrivalCounters const& counters, std::int64_t a
   if (!is_ready) atomicCAS(word, seen, counters.launch);
 }
 
-// By one thread of a CTA. Is it the last of so many?
+// Called by one thread of a CTA. Is it the last of `of` CTAs to arrive?
 CUTE_DEVICE bool counts_last(ArrivalCounters const& counters, std::int64_t at, unsigned of) {
   auto* const word = counters.words + at;
   bool const is_last = atomicAdd(word, ArrivalCounters::Word{1}) == counters.launch + (of - 1);
@@ -54,7 +54,7 @@ struct CtaBarrier {
   CUTE_DEVICE void sync() const { __syncthreads(); }
 };
 
-// The CTA arrives: is it the last of so many? If so, its threads see what the threads of all of them wrote before. The
+// The CTA arrives: is it the last of `of` CTAs? If so, its threads see what the threads of all of them wrote before. The
 // threads that write, and thread 0 among them, meet at the barrier; is_last is in shared memory.
 template <class Barrier>
 CUTE_DEVICE bool arrives_last(ArrivalCounters const& counters, std::int64_t at, unsigned of, int thread, bool& is_last,

@@ -7,7 +7,7 @@
 #include "kernels/common/modes.cuh"
 #include "numeric/epilogue.hpp"
 
-// Epilogue: what happens to a sum, D = alpha * acc + beta * C, or all that a product asks for.
+// Epilogue: what happens to a sum, D = alpha * acc + beta * C, or with bias, activation, residual and scale.
 namespace cute_py::kernels {
 
 // Scalars, and where C, D, bias and residual are. T is what the epilogue computes in.
@@ -24,7 +24,7 @@ struct Epilogue {
   bool saturate;
   Activation activation;
   T scale;
-  bool along_n;  // neighbouring threads write D along n, not m
+  bool along_n;  // adjacent threads write D along n, not m
   int run;       // elements of D that lie side by side in that direction, wherever it is written
   ModeMap<4> m;  // in C, D, bias and residual
   ModeMap<4> n;
@@ -78,8 +78,8 @@ struct EpilogueOf {
   }
 };
 
-// alpha times a sum, as an element of D. Whole numbers need no arithmetic of floats if alpha is 1; sums that an epilogue in
-// registers has finished give `IsDone` for it.
+// alpha times a sum, as an element of D. Whole numbers need no floating-point arithmetic if alpha is 1. `IsDone` in the place
+// of alpha: an epilogue in registers has finished the sums.
 struct IsDone {};
 template <class D, class Sum>
 CUTE_DEVICE D scaled(IsDone, Sum const& sum) {

@@ -63,8 +63,8 @@ CUTE_DEVICE void add_array(EpilogueOf<float> const& product, Accumulators& acc, 
   auto const stride_n = static_cast<int>(e.n.stride[array][0]);
   auto const of_tile = e.m.offset(tile.first_m, array) + e.n.offset(tile.first_n, array);
   auto const first = of_tile + first_row * stride_m + first_column * stride_n;
-  // In the place of an element that does not exist, the last one of its row or column is read: loads without a condition, of
-  // which several are in flight.
+  // For an element beyond the edge, the last one of its row or column is read: loads without a predicate, several in
+  // flight.
   int const last_row = tile.rows - 1 - first_row;
   int const last_column = tile.columns - 1 - first_column;
   numeric::with_type<kInRegisters>(e.type[array], [&](auto const& sample) {
@@ -88,9 +88,8 @@ CUTE_DEVICE void add_array(EpilogueOf<float> const& product, Accumulators& acc, 
   });
 }
 
-// What follows alpha in the whole epilogue, of all sums of a warpgroup where they are. `tile` begins with the warpgroup's
-// first row. What most epilogues have lies together, because instructions that no cache has yet take longer than they
-// run.
+// All of the epilogue but alpha, on a warpgroup's sums in registers. `tile` begins with the warpgroup's first row. The code
+// of the most frequent epilogues is contiguous, because an instruction cache miss takes longer than the code.
 template <class Sums, class Accumulators, class ProductOf>
 CUTE_DEVICE void finish_all(Epilogue<float> const& e, ProductOf const& product_of, Accumulators& acc, TileOfD const& tile,
                             BiasOf bias, float const* bias_of_tile) {
@@ -121,7 +120,7 @@ CUTE_DEVICE void finish_all(Epilogue<float> const& e, ProductOf const& product_o
       for (int i = 0; i < count; ++i) acc(i) += own[Sums::row(i)];
     }
     if (e.activation == Activation::gelu) {
-      // Four at a time, of 16 columns, if there are any: each takes so many registers that more at a time would spill.
+      // Four at a time, of 16 columns, if there are any: more at a time would spill registers.
       CUTE_UNROLL
       for (int first = 0; first < count; first += 8) {
         if (Sums::column(first) >= tile.columns) continue;

@@ -6,14 +6,14 @@
 
 #include "kernels/common/modes.cuh"
 
-// Operands of any modes on their way to shared memory.
+// Gather: operands of any modes on their way to shared memory, by offset tables.
 namespace cute_py::kernels {
 
 // The tiles (MN,K) of an operand of any modes that a CTA reads, one after the other, as a thread sees them: `mn` and
 // `k` are its first coordinate in a tile.
 //
-// Rows that do not exist are read as others, and their results are written nowhere. As others, not as one, which
-// would be a hot spot of L2. What does not exist along k is 0.
+// Rows beyond the last are clamped: other rows are read for them, and their results are written nowhere. Each reads a
+// different row, because one row for all would be a hot spot of L2. Steps of k beyond the last are filled with 0.
 template <class T, class Table, class Stride>
 struct GatheredTiles {
   using Tables = Table;
@@ -25,19 +25,19 @@ struct GatheredTiles {
   int mn;
   int k;
 
-  // Finds where row i of the tile is. Barriers make that visible, and what the next two find.
+  // Finds the offset of row i of the tile. A barrier makes the offsets visible, here and in the next two.
   CUTE_DEVICE void find_row(T const* data, int i) const {
     table.rows[Table::place(i)] = reinterpret_cast<char const*>(data + stride.mn.offset(row_read_as(i), 0));
   }
 
-  // Finds two chunks of steps, the first of which has those of tile first_tile.
+  // Finds the offsets of two chunks of steps of k; the first chunk has those of tile first_tile.
   template <int threads>
   CUTE_DEVICE void begin(int first_tile) const {
     find_steps<threads>(first_tile * Table::tile_k / Table::chunk * Table::chunk, 2 * Table::chunk);
   }
 
-  // Before the first tile of a chunk is loaded in the main loop: all threads have read the chunk before it, and its
-  // place is filled with the one after.
+  // Called before the main loop loads the first tile of a chunk: all threads have read the chunk before it, whose
+  // place gets the offsets of the chunk after it.
   template <int threads>
   CUTE_DEVICE void advance(int k_tile) const {
     find_steps<threads>(k_tile * Table::tile_k + Table::chunk, Table::chunk);
@@ -50,7 +50,8 @@ struct GatheredTiles {
   CUTE_DEVICE int left(int k_tile) const { return extent_k - k_tile * Table::tile_k - k; }
 
  private:
-  // For row i of the tile: where it does not exist one of the tile before, or of this one, where vectors begin, too.
+  // The row that is read for row i of the tile: beyond the last row, a row of the tile before, or of this one, where
+  // vectors begin, too.
   CUTE_DEVICE int row_read_as(int i) const {
     int const row = first_mn + i;
     if (row < extent_mn) return row;
@@ -119,7 +120,7 @@ struct VectorCopies : GatheredTiles<T, Table, Stride> {
   }
 };
 
-// Copies whatever lies somewhere, in accesses as wide as strides and extents allow. `major` is their direction.
+// Copies elements of any strides, in accesses as wide as strides and extents allow, along `major`.
 template <Major major, class T, class Table, class Stride>
 struct ElementCopies : GatheredTiles<T, Table, Stride> {
   CUTE_DEVICE explicit ElementCopies(GatheredTiles<T, Table, Stride> const& tiles)
@@ -128,8 +129,8 @@ struct ElementCopies : GatheredTiles<T, Table, Stride> {
   template <class Coords>
   CUTE_DEVICE void read_rows(Coords const&) {}
 
-  // Copies a thread's part of a tile. coords (V,MN',K') are what thread 0 has of it, dst (V,MN',K') is where this
-  // thread's elements go to; the V of a vector are neighbours along `major`.
+  // Copies a thread's part of a tile. coords (V,MN',K') are those of thread 0, dst (V,MN',K') is where this
+  // thread's elements go to; the V elements of a vector are contiguous along `major`.
   template <class Coords, class Dst>
   CUTE_DEVICE void copy(int k_tile, bool exists, Coords const& coords, Dst&& dst) const {
     if (!exists) return;
@@ -183,7 +184,7 @@ struct ElementCopies : GatheredTiles<T, Table, Stride> {
         auto const exists = [&](int v) {
           int const step = cute::get<1>(coords(v, i, j));
           int const row = cute::get<0>(coords(v, i, j));
-          // Of what lies beyond the rows, the first of its vector decides whether it can be read.
+          // Of elements beyond the last row, the first of a vector decides whether it is read.
           bool const row_exists = major == Major::k || !whole || together == vector || row < left_mn;
           return step < left && row_exists;
         };
@@ -242,7 +243,7 @@ struct GatheredOperands {
     constexpr int tile_k = CopiesA::Tables::tile_k;
     constexpr int tiles = CopiesA::Tables::chunk / tile_k;
     constexpr int ahead = Config::stages - 1;  // tiles that are loaded before the main loop
-    static_assert(tiles % kTilesOfPart == 0 && ahead < kTilesOfPart, "the first one is in the first chunk");
+    static_assert(tiles % kTilesPerSplit == 0 && ahead < kTilesPerSplit, "the first one is in the first chunk");
     if (k_tile % tiles == 0) {
       a.template advance<threads>(k_tile);
       b.template advance<threads>(k_tile);
@@ -258,7 +259,7 @@ struct GatheredOperands {
     b.copy(k_tile, exists, coords_b(cute::Int<0>{}), dst);
   }
 
-  // What a thread has of a tile of A and of B, as coordinates (V,MN',K').
+  // A thread's elements of a tile of A and of B, as coordinates (V,MN',K').
   template <class Thread>
   CUTE_DEVICE static auto coords_a(Thread thread) {
     auto const tile = cute::make_identity_tensor(cute::select<0, 2>(typename Config::CtaTiler{}));

@@ -82,7 +82,7 @@ struct Batch {
   std::uint32_t first = 0;
 };
 
-// An operand of any modes and of any type that converts to T, A (M,K) or B (N,K): what takes the place of a stride.
+// An operand of any modes and of any type that converts to T, A (M,K) or B (N,K). It takes the place of a stride.
 struct NestedStride {
   ModeMap<1> mn;
   ModeMap<1> k;
@@ -122,16 +122,16 @@ struct ConvertingPointer {
   }
 };
 
-// Where the rows of a CTA's tile of an operand begin, and how far the steps of k are from there, of some tiles ahead:
-// in shared memory. Of neighbours that are copied together, `along_mn` rows or `along_k` steps, the first ones lie side
-// by side.
+// Offset table of a gather, in shared memory: where the rows of a CTA's tile of an operand begin, and how far the steps
+// of k are from there, for some tiles ahead. One copy moves `along_mn` contiguous rows, or `along_k` contiguous steps.
+// The entries of the first rows of copies lie side by side; of steps, only the first of each copy has an entry.
 template <int tile_mn_, int tile_k_, int along_mn_, int along_k>
 struct OffsetTable {
   static constexpr int tile_mn = tile_mn_;
   static constexpr int tile_k = tile_k_;
   static constexpr int along_mn = along_mn_;
-  static constexpr int chunk = cute::max(256, 4 * tile_k);  // steps that are found together
-  static constexpr int step = along_k;                      // of which each one of so many is found
+  static constexpr int chunk = cute::max(256, 4 * tile_k);  // steps whose offsets are computed together
+  static constexpr int step = along_k;                      // from an entry to the next
   char const* rows[tile_mn];                                // of row i at place(i)
   std::int64_t steps[2 * chunk / step];  // in bytes, of step k at k % (2 * chunk) / step; two chunks in turn
 
@@ -142,7 +142,7 @@ struct OffsetTable {
 
 struct NoOffsetTable {};
 
-// Where there are such tables, splits of K are multiples of so many tiles, but for the last.
-inline constexpr int kTilesOfPart = 4;
+// With such tables, each split of K but the last is a multiple of this number of tiles.
+inline constexpr int kTilesPerSplit = 4;
 
 }  // namespace cute_py::kernels

@@ -15,21 +15,21 @@
 // that have to move.
 namespace cute_py::kernels::model {
 
-// The H200 that the families' tables of speeds were measured on, November 2026. docs/perf/cost-model.md has the
-// measurements. What belongs to a GPU, and not to a kernel, is in its profile (problem/device.hpp).
+// The H200 that the families' tables of speeds were measured on, November 2026. docs/perf/cost-model.md says how. What
+// belongs to a GPU, and not to a kernel, is in its profile (problem/device.hpp).
 inline constexpr double kTableClockMhz = 1980;
 inline constexpr double kTableMultiprocessors = 132;
 
 inline constexpr double kSectorBytes = 32;        // the least that memory moves
-inline constexpr double kScattered = 4;           // of results far apart: a sector is read, and written in part
-inline constexpr double kSectorsFarApart = 2.5;   // what memory takes more for sectors that are not adjacent
-inline constexpr double kTileQuantisation = 1.3;  // waves take more of tiles that mostly do not exist
-inline constexpr double kUncoalesced = 0.05;      // what threads take more, that read an operand across its unit stride
+inline constexpr double kScattered = 4;           // of scattered results: a sector is read, and a part of it written
+inline constexpr double kSectorsFarApart = 2.5;   // factor of DRAM time for sectors that are not contiguous
+inline constexpr double kTileQuantisation = 1.3;  // factor for waves of tiles that lie mostly beyond the edge
+inline constexpr double kUncoalesced = 0.05;      // the addition for reads across the unit stride
 
 // Results of a multiprocessor in a microsecond that get the whole epilogue element by element.
 inline constexpr double kFinishedPerUs = 700;
 
-// What is measured of a kernel.
+// The measured speed of a kernel.
 struct Speed {
   double tflops;       // of all multiprocessors, on a large problem; a complex multiply-add counts as one, not four
   double alone;        // of a multiprocessor's speed, what one CTA on it reaches
@@ -92,7 +92,7 @@ inline double cache_speed(DeviceInfo const& device) {
   return device.profile.l2_bytes_per_cycle * device.multiprocessors * device.clock_mhz;
 }
 
-// How many bytes are moved for each one that is wanted, if neighbouring threads go along the first mode of a group.
+// Bytes moved for each byte that is needed, if adjacent threads go along the first mode of a group (coalescing).
 inline double waste(Modes const& modes, Role role, DType type) {
   if (modes.rank() == 0) return 1;
   auto const stride = static_cast<double>(std::abs(modes[0].stride[role]));
@@ -113,14 +113,14 @@ inline double bytes_of_operand(Geometry const& g, Role role) {
   return elements * bytes_of(g.type[role]);
 }
 
-// Does a run of neighbours end before its sector does, and the next line of the tile not go on from there?
+// Does a contiguous run end within a sector, and the next line of the tile not continue there?
 inline bool ends_in_sector(Modes const& modes, Modes const& across, Role role, DType type) {
   if (modes[0].stride[role] != 1 || static_cast<double>(modes[0].extent) * bytes_of(type) >= kSectorBytes) return false;
   return across.rank() > 0 ? across[0].stride[role] != modes[0].extent : modes.rank() > 1;
 }
 
-// What has to come from memory and go there at least, and what the results' way wastes, of a kernel that writes them
-// along m, or along n if that is the better way.
+// The least bytes that are read and written, and those that stores waste, of a kernel that writes results along m, or
+// along n where that is better.
 inline double memory_bytes(Geometry const& g, bool writes_along_n = false) {
   double bytes = 0;
   auto const wasted_along = [&](Modes const& modes, Modes const& across, Role role) {
@@ -141,8 +141,8 @@ inline double memory_bytes(Geometry const& g, bool writes_along_n = false) {
   return bytes;
 }
 
-// Of a factor: how many bytes are moved for one, by a kernel whose threads go along `major`, or along whichever of its
-// two groups is the better one.
+// Of a factor: bytes moved for each byte that is needed, by a kernel whose threads go along `major`, or along the
+// better one of its two groups.
 inline double waste_of_factor(Geometry const& g, Role role, Major major, bool takes_any) {
   Modes const& mn = role == Role::a ? g.m : g.n;
   double const along_mn = waste(mn, role, g.type[role]);
@@ -200,8 +200,8 @@ inline Estimate tiled(Geometry const& g, Extents const& x, Entry const& v, Devic
     double const busy = std::min(1.0, count / device.multiprocessors);
     double const lines = static_cast<double>(x.k) * static_cast<double>(x.l);
     cache = (of_a + of_b) * lines / (cache_speed(device) * busy);
-    // CTAs go along m first. What the cache loses of A before the next column of tiles has to come again, a sector here
-    // and one there, but for those of which a tile has all, because its rows go on along a mode that is contiguous.
+    // CTAs go along m first. Sectors of A that L2 evicts before the next column of tiles are read again from DRAM, not
+    // contiguously, but for sectors that one tile has whole, because its rows go on along a contiguous mode.
     auto const far = g.m.rank() > 1 && g.m[1].stride[Role::a] == 1
                          ? wasted_a * std::min(1.0, static_cast<double>(g.m[0].extent) / t.tile[0])
                          : wasted_a;
@@ -226,14 +226,14 @@ inline bool writes_vectors(Geometry const& g) {
   return in_vectors(Major::mn, g.m) || in_vectors(Major::k, g.n);
 }
 
-// What tiles take that are written element by element.
+// The time of tiles that are written element by element.
 inline double us_of_elements(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo const& device) {
   constexpr double kElementsPerUs = 5000;  // of a multiprocessor
   if (writes_vectors(g)) return 0;
   return static_cast<double>(ctas(x, t)) * t.tile[0] * t.tile[1] / (device.multiprocessors * kElementsPerUs);
 }
 
-// What a task's estimate is for, with a schedule: K is that of a CTA, and L has all that share one.
+// The geometry that a task's estimate is for, with split-K: K is that of a CTA, and L counts the splits, too.
 inline Extents extents_of(Task const& task, Schedule const& s) {
   Extents x = cute_py::extents_of(task.judged);
   if (!s.has_split_k()) return x;
@@ -242,8 +242,8 @@ inline Extents extents_of(Task const& task, Schedule const& s) {
   return x;
 }
 
-// What it takes to reduce the sums of a split K through global memory. At each level of the tree the last CTA of a few
-// counts, and reads their sums, four at a time.
+// The time to reduce the partial sums of split-K through global memory. At each node of the tree the last CTA to arrive
+// counts, and reads the partial sums of its children, four at a time.
 inline double us_to_reduce(std::int64_t count, double bytes) {
   constexpr double kLevelUs = 1.5;
   constexpr double kReadUs = 0.5;
@@ -257,7 +257,7 @@ inline double us_to_reduce(std::int64_t count, double bytes) {
   return us;
 }
 
-// Numbers of CTAs that share K and fill a device which the tiles of C alone do not fill.
+// Candidates for split_k: CTAs that share K and fill a device which the tiles of C alone do not fill.
 inline std::vector<std::int64_t> splits_of_k(Extents const& x, Entry const& v, DeviceInfo const& device) {
   Traits const& t = v.traits;
   constexpr std::int64_t kLeastTiles = 4;  // of K, of a CTA
@@ -272,8 +272,8 @@ inline std::vector<std::int64_t> splits_of_k(Extents const& x, Entry const& v, D
   return found;
 }
 
-// Of a kernel that reduces through global memory: K shared by about so many CTAs, each with a multiple of tiles that
-// the kernel asks for.
+// The schedule of split-K through global memory: about `wanted` CTAs share K, each with a multiple of the tiles that
+// the kernel requires.
 inline Schedule split_k(Task const& task, std::int64_t wanted, std::int64_t tiles_of_c) {
   Traits const& t = task.entry.traits;
   Resources const& r = task.entry.resources;

@@ -55,7 +55,7 @@ CUTE_HOST_DEVICE constexpr auto fits(Shape const& shape, Stride const& stride) {
 }
 
 // The thread whose part of a copy this thread does. Where there are many modes, Threads of them copy as
-// (Threads/8,8):(8,1), neighbours along K; where memory runs along the first mode, they are exchanged for
+// (Threads/8,8):(8,1), contiguous along K; where memory runs along the first mode, they are exchanged for
 // (Threads/8,8):(1,Threads/8).
 template <int Threads, class Stride>
 CUTE_DEVICE int copying_thread(Stride const& stride, int thread) {

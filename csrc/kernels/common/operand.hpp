@@ -38,7 +38,7 @@ struct SmemLayout<T, Major::k, BLK_MN, BLK_K> {
   using type = cute::Layout<cute::Shape<BLK_MN, BLK_K>, cute::Stride<cute::_1, cute::Int<BLK_MN::value + kSmemPad<T>>>>;
 };
 
-// 256 threads as 32x8, the fast mode along the unit stride, so that neighbouring threads read neighbouring elements.
+// 256 threads as 32x8, the fast mode along the unit stride: adjacent threads read contiguous elements (coalesced).
 template <Major major>
 struct ThreadLayout {
   using type = cute::Layout<cute::Shape<cute::_32, cute::_8>, cute::Stride<cute::_1, cute::_32>>;  // (mn,k) -> thread
@@ -73,7 +73,7 @@ struct VectorCopy<T, Major::k, Atom> {
 };
 
 // How a warp's lanes are 8x4 threads of a tile: column by column, or so that lane ^ 1 reads the same of A, and lane ^ 2
-// the same of B: such pairs are served together (docs/perf-notes.md).
+// the same of B: such pairs are served together (docs/perf/tutorial-kernels.md).
 struct LanesInColumns {
   using M = cute::Layout<cute::_8, cute::_1>;
   using N = cute::Layout<cute::_4, cute::_8>;
@@ -83,10 +83,10 @@ struct LanesInPairs {
   using N = cute::Layout<cute::Shape<cute::_2, cute::_2>, cute::Stride<cute::_1, cute::_4>>;
 };
 
-// Scalar multiply-adds by warps of such threads. The permutation gives a thread neighbouring rows and columns, as many
-// as fill 16 bytes, so that it reads shared memory in vectors: a warp 8 different ones of A and 4 of B. Of every
-// `slices` steps of K such warps take one each.
-template <class T, int warps_m, int warps_n, class Lanes = LanesInPairs, int slices = 1>
+// Scalar multiply-adds by warps of such threads. The permutation gives a thread contiguous rows and columns, as many as
+// fill 16 bytes, so that it reads shared memory in vectors: a warp 8 different ones of A and 4 of B. Sliced-K: of every
+// `sliced_k` steps of K each of as many groups of warps takes one.
+template <class T, int warps_m, int warps_n, class Lanes = LanesInPairs, int sliced_k = 1>
 struct SimtMma {
   static constexpr int together = 16 / static_cast<int>(sizeof(T));
   using Warps = cute::Layout<cute::Shape<cute::Int<warps_m>, cute::Int<warps_n>>,
@@ -96,31 +96,32 @@ struct SimtMma {
   template <int threads>
   using Rows =
       cute::Layout<cute::Shape<cute::Int<threads>, cute::Int<together>>, cute::Stride<cute::Int<together>, cute::_1>>;
-  using Slices = cute::Layout<cute::Int<slices>, cute::Int<slices == 1 ? 0 : 32 * warps_m * warps_n>>;
+  using SlicedK = cute::Layout<cute::Int<sliced_k>, cute::Int<sliced_k == 1 ? 0 : 32 * warps_m * warps_n>>;
   using type = decltype(cute::make_tiled_mma(
       cute::UniversalFMA<T, T, T>{},
-      cute::make_layout(Threads<typename Lanes::M, 0>{}, Threads<typename Lanes::N, 1>{}, Slices{}),
-      cute::Tile<Rows<8 * warps_m>, Rows<4 * warps_n>, cute::Int<slices>>{}));
+      cute::make_layout(Threads<typename Lanes::M, 0>{}, Threads<typename Lanes::N, 1>{}, SlicedK{}),
+      cute::Tile<Rows<8 * warps_m>, Rows<4 * warps_n>, cute::Int<sliced_k>>{}));
 };
 
-// In how many slices the threads of a TiledMMA sum the steps of K: see reduce_sliced_k.
+// Sliced-K: the number of slices of K that the warps of a TiledMMA sum, each a slice of its own. See reduce_sliced_k.
 template <class TiledMma>
-inline constexpr int kSlices = decltype(cute::size<3>(typename TiledMma::ThrLayoutVMNK{}))::value;
+inline constexpr int kSlicedK = decltype(cute::size<3>(typename TiledMma::ThrLayoutVMNK{}))::value;
 
-// Where there are several, whose results a thread writes: (thread,value) -> element of the tile of C.
-template <class TiledMma, class BlkM, class BlkN, int slices = kSlices<TiledMma>>
-struct OwnersOfSlices {
+// With sliced-K, the results that a thread writes: (thread,value) -> element of the tile of C.
+template <class TiledMma, class BlkM, class BlkN, int sliced_k = kSlicedK<TiledMma>>
+struct OwnersOfSlicedK {
   static constexpr auto owners() {
     using namespace cute;
     constexpr auto threads = right_inverse(select<0, 1, 2>(typename TiledMma::ThrLayoutVMNK{}));  // of a slice
     constexpr auto tv = TiledMma{}.thrfrg_C(make_layout(Shape<BlkM, BlkN>{})).compose(threads, _);
-    constexpr auto values = logical_divide(get<1>(tv), Int<decltype(size<1>(tv))::value / slices>{});  // (share,slice)
+    constexpr auto share = Int<decltype(size<1>(tv))::value / sliced_k>{};
+    constexpr auto values = logical_divide(get<1>(tv), share);  // (share,slice)
     return make_layout(make_layout(get<0>(tv), get<1>(values)), get<0>(values));
   }
   using OwnersC = decltype(owners());
 };
 template <class TiledMma, class BlkM, class BlkN>
-struct OwnersOfSlices<TiledMma, BlkM, BlkN, 1> {};
+struct OwnersOfSlicedK<TiledMma, BlkM, BlkN, 1> {};
 
 // Strides of an operand in global memory. A kernel for whole tiles knows which one is 1; a predicated one takes any, so
 // both are run-time values. Strides are 64-bit: an operand may span more than 2^31 elements.
@@ -180,7 +181,7 @@ struct OperandTypes {
   static constexpr int max_rows = kAnyExtent;
   static constexpr int max_columns = kAnyExtent;
 
-  // Can the whole epilogue follow? Otherwise C is updated in place. It would make up half of the time to compile.
+  // Can the whole epilogue follow? Otherwise C is updated in place: the epilogue would be half of the time to compile.
   static constexpr bool fuses = nested;
 
   static constexpr int compute_capability = 80;

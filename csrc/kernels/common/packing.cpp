@@ -9,12 +9,12 @@
 #include "problem/access.hpp"
 #include "problem/tensor_box.hpp"
 
-// What GPU kernels want packed: factors in vectors of 16 bytes, or as TMA can follow them, and results that they would
-// scatter.
+// What is packed for GPU kernels: factors, to lie in vectors of 16 bytes, or as TMA can follow them; and results that
+// kernels would scatter.
 namespace cute_py::kernels {
 namespace {
 
-// A product of fewer launches' time is not worth another launch.
+// A product that takes fewer launches' time is not worth another launch.
 constexpr double kShort = 13 / 2.4;
 
 // What is packed takes at most this part of a GPU's memory: the arrays are there, too, and a product that fits must not
@@ -88,7 +88,7 @@ std::optional<Packed> pack(Folded const& product, Role factor) {
   constexpr std::int64_t kLong = 512;  // bytes, which become a fifth more at most
   Geometry const& g = *product;
   bool const is_k_major = !reads_k_by_elements(g, factor) && fastest_group(factor, own_modes(g, factor), g.k) == 1;
-  // As it lies, if that can be and is of use. Gaps between lines along K would be multiplied, too.
+  // As it lies, if that can be and is of use. Padding between lines along K would be multiplied, too.
   for (bool const k_major : {is_k_major, !is_k_major}) {
     if (needs_k_major(g) && !k_major) continue;
     bool const has_vectors = kVectorBytes > bytes_of(g.type[factor]);
@@ -112,7 +112,7 @@ std::int64_t most_packed_bytes(DeviceInfo const& device) { return device.memory_
 
 bool reads_packed(Traits const& t) { return t.operands.vector_bytes_a != 0; }
 
-// TMA reads no further than a line goes.
+// TMA does not read beyond the end of a line.
 bool reads_gaps(Traits const& t) { return !t.operands.is_in_boxes(); }
 
 }  // namespace

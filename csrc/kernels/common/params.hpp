@@ -109,12 +109,12 @@ struct Grid {
 // The most products of a batch in one launch.
 inline constexpr std::int64_t kMaxGridL = 65535;
 
-// What a kernel is called with, and its CTAs. A family whose kernels take something else has a type of its own with the
+// The arguments of a kernel, and its grid. A family whose kernels take other arguments has a type of its own with the
 // same functions.
 template <class Config>
 struct GemmParams {
-  static constexpr int part_values = 0;  // sums that a thread leaves to another CTA: K is not in parts
-  static constexpr int part_tiles = 1;
+  static constexpr int partial_values = 0;  // partial sums that a thread leaves to another CTA: no split-K
+  static constexpr int split_tiles = 1;
 
   typename Config::ProblemShape shape;
   typename Config::PointerA a;
@@ -126,7 +126,7 @@ struct GemmParams {
   Epilogue<typename Config::TE> epilogue;
   Batch batch;
   Grid grid;                  // of all products
-  std::int64_t products = 0;  // that grid.l counts; beyond kMaxGridL they take several launches
+  std::int64_t products = 0;  // of the batch; more than kMaxGridL take several launches
 
   // All but the arrays and the numbers of a call.
   GemmParams(Geometry const& g, Schedule const&) : GemmParams(g, typed_shape<typename Config::ProblemShape>(g)) {
@@ -147,7 +147,7 @@ struct GemmParams {
     for (int i = 0; i < 4; ++i) epilogue.data[i] = x.data[kEpilogueRoles[i]];
   }
 
-  // Calls launch(grid) for each launch that it takes, with `batch` to match.
+  // Calls launch(grid) for each launch, with `batch` set to its products.
   template <class Launch>
   void for_each_grid(Launch const& launch) {
     Grid part = grid;
@@ -159,7 +159,7 @@ struct GemmParams {
     }
   }
 
-  // Calls call(arguments...) with those of the kernel.
+  // Calls call(arguments...) with the arguments of the kernel.
   template <class Call>
   decltype(auto) apply(Call const& call) const {
     return call(shape, a, stride_a, b, stride_b, d, stride_d, epilogue, batch);
@@ -190,44 +190,44 @@ struct GemmParams {
   }
 };
 
-// A part of K may begin with any tile, but with tables of offsets only with every fourth: see GatheredOperands.
+// A split of K may begin with any tile of K, but with tables of offsets only with every fourth: see GatheredOperands.
 template <class Config, class = void>
-inline constexpr int kPartTiles = 1;
+inline constexpr int kSplitTiles = 1;
 template <class Config>
-inline constexpr int kPartTiles<Config, std::void_t<decltype(Config::OffsetsA::chunk)>> = kTilesOfPart;
+inline constexpr int kSplitTiles<Config, std::void_t<decltype(Config::OffsetsA::chunk)>> = kTilesPerSplit;
 
-// The sums of a thread, where the threads share out the tile of C.
+// The accumulators of a thread, where the threads of a CTA share the tile of C.
 template <class Config>
 inline constexpr int kSumsOfThread =
     cute::size<0>(typename Config::CtaTiler{}) * cute::size<1>(typename Config::CtaTiler{}) / Config::threads;
 
-// The same of a kernel that takes K in parts.
+// The arguments of a kernel with split-K.
 template <class Config, int sums = kSumsOfThread<Config>>
-struct PartedParams : GemmParams<Config> {
-  static constexpr int part_values = sums;
-  static constexpr int part_tiles = kPartTiles<Config>;
+struct SplitKParams : GemmParams<Config> {
+  static constexpr int partial_values = sums;
+  static constexpr int split_tiles = kSplitTiles<Config>;
 
-  SplitK parts;
+  SplitK split_k;
   std::int64_t counter_bytes = 0;
 
-  PartedParams(Geometry const& g, Schedule const& schedule) : GemmParams<Config>(g, schedule) {
-    parts.grid_m = this->grid.m;
-    parts.grid_n = this->grid.n;
+  SplitKParams(Geometry const& g, Schedule const& schedule) : GemmParams<Config>(g, schedule) {
+    split_k.grid_m = this->grid.m;
+    split_k.grid_n = this->grid.n;
     if (!schedule.has_split_k()) return;
-    parts.count = Divisor(static_cast<std::uint32_t>(schedule.split_k));
-    parts.tiles = static_cast<int>(schedule.k_tiles);
+    split_k.count = Divisor(static_cast<std::uint32_t>(schedule.split_k));
+    split_k.tiles = static_cast<int>(schedule.k_tiles);
     counter_bytes = schedule.counter_bytes;
   }
 
   void bind(Arguments const& x) {
     GemmParams<Config>::bind(x);
-    parts.counters = {static_cast<ArrivalCounters::Word*>(x.parts), x.launch};
-    parts.partials = static_cast<char*>(x.parts) + counter_bytes;
+    split_k.counters = {static_cast<ArrivalCounters::Word*>(x.split_k_workspace), x.launch};
+    split_k.partials = static_cast<char*>(x.split_k_workspace) + counter_bytes;
   }
 
   template <class Launch>
   void for_each_grid(Launch const& launch) {
-    std::int64_t const count = parts.count.divisor;
+    std::int64_t const count = split_k.count.divisor;
     std::int64_t const most = kMaxGridL / count;  // products of a launch
     for (std::int64_t done = 0; done < this->products; done += most) {
       Grid part = this->grid;
@@ -239,7 +239,7 @@ struct PartedParams : GemmParams<Config> {
 
   template <class Call>
   decltype(auto) apply(Call const& call) const {
-    return GemmParams<Config>::apply([&](auto const&... x) { return call(x..., parts); });
+    return GemmParams<Config>::apply([&](auto const&... x) { return call(x..., split_k); });
   }
 };
 

@@ -5,7 +5,7 @@
 #include "numeric/types.hpp"
 
 // What a predicated kernel does at the edge of a matrix. A coordinate tensor is the identity layout, tiled and
-// partitioned exactly like the data that it speaks for, so coord(i) is where data(i) lies in the whole matrix.
+// partitioned exactly like its data, so coord(i) is where data(i) lies in the whole matrix.
 namespace cute_py::kernels {
 
 // dst(i) = src(i) where coord(i) lies inside shape, 0 elsewhere: the padding of a tile adds nothing to a product.

@@ -11,14 +11,14 @@
 // the tree of reduce_global.cuh: the last to arrive reduces those of all clusters, in their order.
 namespace cute_py::kernels {
 
-// What the clusters that share a tile's K leave to each other, in global memory.
+// The workspace in global memory of the clusters that share a tile's K.
 struct ClusterPartials {
   ArrivalCounters counters;  // (split of a cluster,tile)
   void* sums = nullptr;      // (sums of a share,cluster,split of a cluster,tile)
 };
 
-// A CTA among those that share a tile's K: 2^log2_splits of each of some clusters. With multicast a cluster has as many of
-// each of two tiles, alternately.
+// A CTA among those that share a tile's K: 2^log2_splits of them in each cluster. With multicast a cluster has as many CTAs
+// for each of two tiles, alternately.
 struct ClusterSplit {
   ClusterPartials const& partials;
   int log2_splits;
@@ -48,7 +48,7 @@ CUTE_DEVICE void leave_partials(Accumulators const& acc, typename Config::TC* pa
     int const column = wgmma_column(thread) + Sums::column(i);
     auto* const to = partials + row * row_stride + column * column_stride;
     if (along_n) {
-      *reinterpret_cast<Neighbours<typename Config::TC, 2>*>(to) = {acc(i), acc(i + 1)};
+      *reinterpret_cast<AlignedArray<typename Config::TC, 2>*>(to) = {acc(i), acc(i + 1)};
     } else {
       to[0] = acc(i);
       to[column_stride] = acc(i + 1);
@@ -60,7 +60,7 @@ CUTE_DEVICE void leave_partials(Accumulators const& acc, typename Config::TC* pa
 template <class Config>
 struct ShareOfTile {
   using TC = typename Config::TC;
-  using Vector = Neighbours<TC, 4>;
+  using Vector = AlignedArray<TC, 4>;
   static constexpr int threads = Config::consumer_threads;
 
   bool along_n;
@@ -156,7 +156,7 @@ CUTE_DEVICE bool reduce_cluster(ShareOfTile<Config> const& share, typename Confi
   if (!arrives_last(split.partials.counters, counter, static_cast<unsigned>(split.clusters), share.thread, is_last, barrier)) {
     return false;
   }
-  constexpr auto nothing = static_cast<TC>(-0.0);  // which no sum changes by
+  constexpr auto nothing = static_cast<TC>(-0.0);  // changes no sum
   Vector const none{{nothing, nothing, nothing, nothing}};
   share.template reduce<kFanIn, 2>(
       [&](int i, int vector) { return i < split.clusters ? of_all[i * share.count + vector] : none; }, leave);

@@ -7,18 +7,18 @@
 
 #include "kernels/common/arrival_counter.cuh"
 #include "kernels/common/mode_map.hpp"
-#include "kernels/common/neighbours.hpp"
+#include "kernels/common/aligned_array.hpp"
 
 // Reduce policy: split-K through global memory. Each split of K is summed by a CTA of its own. Splits are the leaves of an
 // 8-ary tree: at each node the last CTA to arrive reduces the partial sums of all, in their order, and goes up; the one at
 // the root has the whole and runs the epilogue. No CTA waits for another, and the order of adds depends on the number of
-// splits alone.
+// splits alone. Not stream-K: all splits of a launch but the last have equally many tiles of K.
 namespace cute_py::kernels {
 
 // The most children of a node.
 inline constexpr std::uint32_t kFanIn = 8;
 
-// How the CTAs of a launch share K. blockIdx.z counts the splits of a product, then products.
+// Split-K: how the CTAs of a launch share K. blockIdx.z counts the splits of a product, then products.
 struct SplitK {
   Divisor count;                                // of a product
   int tiles = std::numeric_limits<int>::max();  // of K, in each but the last
@@ -58,7 +58,7 @@ struct SplitK {
   }
 };
 
-// Prepares the counters that a CTA may arrive at, by its first thread, long before it does.
+// Prepares the counters that a CTA may arrive at, by its first thread, long before it arrives.
 CUTE_DEVICE void prepare_counters(SplitK const& split_k, std::uint32_t l, std::uint32_t number)
 {
   std::uint32_t const count = split_k.count.divisor;
@@ -80,7 +80,7 @@ CUTE_DEVICE bool reduce_global(SplitK const& split_k, std::uint32_t l, std::uint
   using T = typename Acc::value_type;
   constexpr int values = decltype(cute::size(acc))::value;
   constexpr int together = values * sizeof(T) % 16 == 0 ? 16 / static_cast<int>(sizeof(T)) : 1;
-  using Vector = Neighbours<T, together>;
+  using Vector = AlignedArray<T, together>;
   constexpr int vectors = values / together;
   std::uint32_t const count = split_k.count.divisor;
   if (count == 1) return true;
@@ -106,7 +106,7 @@ CUTE_DEVICE bool reduce_global(SplitK const& split_k, std::uint32_t l, std::uint
                         *static_cast<bool*>(shared), CtaBarrier{})) {
         return false;
       }
-      // Loads of four children are in flight at a time; of fewer, the last one again, which is not added.
+      // Loads of four children are in flight at a time; where there are fewer, the last child is loaded again and not added.
       cute::clear(acc);
       CUTE_NO_UNROLL
       for (std::uint32_t i = 0; i < children; i += 4) {

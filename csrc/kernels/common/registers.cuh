@@ -4,8 +4,8 @@
 
 namespace cute_py::kernels {
 
-// A number that the compiler does not know to be the same as before: what follows from it, it would find early, and keep in
-// memory, for want of registers.
+// A copy of a number that the compiler cannot prove equal to it. Otherwise it would compute values derived from it early,
+// and spill them.
 template <class T>
 CUTE_DEVICE T known_for_now(T number) {
   asm volatile("" : "+r"(number));
@@ -15,8 +15,8 @@ CUTE_DEVICE T known_for_now(T number) {
 // The thread's number, for a tile.
 CUTE_DEVICE int thread_for_now() { return known_for_now(static_cast<int>(threadIdx.x)); }
 
-// An address in shared memory by way of a shuffle, whose result no compiler finds again: it stays in a register. What is
-// found from the CTA's number in its cluster waits for that number in every step of a loop.
+// An address in shared memory by way of a shuffle, which no compiler computes again, so that it stays in a register. An
+// address derived from the CTA's rank in its cluster would wait for that rank in each step of a loop.
 template <class T>
 CUTE_DEVICE T* kept_address(T* shared) {
   auto const address = static_cast<int>(__cvta_generic_to_shared(shared));

@@ -210,13 +210,13 @@ inline constexpr bool kConjugates = false;
 template <class Config>
 inline constexpr bool kConjugates<Config, std::enable_if_t<Config::conjugates>> = true;
 
-// Does a kernel take arrays that the copy engine moves?
+// Does TMA move arrays of a kernel?
 template <class Params, class = void>
 inline constexpr bool kHasTensors = false;
 template <class Params>
 inline constexpr bool kHasTensors<Params, std::enable_if_t<(Params::tensors > 0)>> = true;
 
-// And have its CTAs clusters?
+// Can its CTAs be clusters?
 template <class Params, class Config>
 constexpr bool has_clusters() {
   if constexpr (kHasTensors<Params>) return Config::max_cluster > 0;
@@ -225,14 +225,14 @@ constexpr bool has_clusters() {
 template <class Params, class Config>
 inline constexpr bool kHasClusters = has_clusters<Params, Config>();
 
-// Does a kernel give out tiles of C by its own order, and not by the index of a CTA?
+// Does a kernel have a tile scheduler of its own, and not the order of the grid?
 template <class Params, class = void>
 inline constexpr bool kOrdersTiles = false;
 template <class Params>
 inline constexpr bool kOrdersTiles<Params, std::void_t<decltype(&Params::first_tile)>> = true;
 
-// The most that GPU kernels count in 32 bits; a tile may reach past the last row. A grid has so many CTAs along its
-// second dimension, and a persistent kernel counts its tiles.
+// The most that GPU kernels count in 32 bits; a tile may reach past the last row. A grid has at most 65535 CTAs along
+// its second dimension, and a persistent kernel counts its tiles.
 inline constexpr std::int64_t kMostCounted = std::numeric_limits<std::int32_t>::max() - 1024;
 inline constexpr std::int64_t kMostTilesN = 65535;
 inline constexpr std::int64_t kMostTiles = std::numeric_limits<std::int32_t>::max();
@@ -330,13 +330,13 @@ constexpr Resources resources_of() {
     return {Config::threads, Config::ctas_per_multiprocessor, 1, 0, 1, 0};
   } else {
     using Params = typename Family::template Params<Config>;
-    Resources r{Config::threads, Config::ctas_per_multiprocessor, Config::stages, 0, Params::part_tiles, 0};
+    Resources r{Config::threads, Config::ctas_per_multiprocessor, Config::stages, 0, Params::split_tiles, 0};
     r.form = kFormOf<Config>;
     r.is_cooperative = kIsCooperative<Config>;
-    r.sum_bytes = Params::part_values * Config::threads * static_cast<int>(sizeof(typename Config::TC));
+    r.sum_bytes = Params::partial_values * Config::threads * static_cast<int>(sizeof(typename Config::TC));
     if constexpr (kHasTensors<Params>) {
       r.max_cluster = Config::max_cluster;
-      if constexpr (Config::max_cluster > 0) r.sum_bytes = Config::part_bytes;
+      if constexpr (Config::max_cluster > 0) r.sum_bytes = Config::partial_bytes;
     }
     return r;
   }

@@ -34,13 +34,13 @@ constexpr cute::SM90::GMMA::Major wgmma_major(Major major) {
 template <class T>
 using WgmmaSum = cute::conditional_t<cute::is_same_v<T, std::int8_t>, std::int32_t, float>;
 
-// A warpgroup's accumulators of 64 rows are (2,2,N/8) values of a thread: two neighbouring columns, of a row and of the
+// A warpgroup's accumulators of 64 rows are (2,2,N/8) values of a thread: two adjacent columns, of a row and of the
 // one 8 further on, every 8 columns. The first row, and the first column, of a thread:
 CUTE_HOST_DEVICE int wgmma_row(int thread) { return thread % 128 / 32 * 16 + thread % 32 / 4; }
 CUTE_HOST_DEVICE int wgmma_column(int thread) { return thread % 4 * 2; }
 
-// From these to those of value i, in tiles of so many columns; `step_m` goes from 64 rows to the next, where there are
-// more.
+// From there to the row and the column of value i, in tiles of `columns` columns; `step_m` goes from 64 rows to the
+// next, where there are more.
 template <int columns, int step_m>
 struct SumsOfThread {
   static constexpr int of_rows = columns / 2;  // of each 64 rows

@@ -5,7 +5,7 @@
 // Write policy: scattered, element by element, wherever D lies.
 namespace cute_py::kernels {
 
-// `batch`: of so many lines sums and places are known before the first is written.
+// `batch`: lines whose sums and places are loaded before the first is written.
 template <int batch, class D, class T, class Acc>
 CUTE_DEVICE void write_scattered(Epilogue<T> const& e, LinesOfThread<Acc> const& lines, D* d) {
   int i = 0;

@@ -2,11 +2,13 @@
 
 #include "kernels/common/write_scattered.cuh"
 
-// Staging of sums through shared memory, some columns at a time, so that writes are coalesced: neighbouring threads write
-// neighbours in D, as vectors or scattered. A tile is lines along m, one for each column, or along n, one for each row.
+// Staging of sums through shared memory, some columns at a time, so that writes are coalesced: adjacent threads write
+// contiguous elements of D, as vectors or scattered. A tile is lines along m, one for each column, or along n, one for each
+// row.
 namespace cute_py::kernels {
 
-// How threads share lines of `length`, of which each writes `run` neighbours at a time: a power of two of them share one.
+// How threads share lines of `length`: each writes `run` contiguous elements at a time, and a power of two of them share a
+// line.
 struct ThreadOfLines {
   int x;  // in its lines
   int first_line;
@@ -156,7 +158,7 @@ CUTE_DEVICE void store_fused(EpilogueOf<T> const& product, cute::Tensor<AccEngin
   });
 }
 
-// The end of a kernel with one CTA for each tile: in place, out of registers, where no more than alpha and beta is asked for and
+// The epilogue of a kernel with one CTA for each tile: in place, out of registers, where it is no more than alpha and beta and
 // D is a CuTe tensor, `dst`, in vectors if the kernel is for whole tiles and `Vectors`; else staged.
 template <class Config, bool Vectors, int SharedBytes, class Acc, class Coords, class Dst, class Origin, class Shape>
 CUTE_DEVICE void store_tile(Epilogue<typename Config::TE> const& epilogue, Batch const& batch, unsigned product, Acc const& acc,

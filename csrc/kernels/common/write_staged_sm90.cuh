@@ -16,7 +16,7 @@ CUTE_DEVICE void find_lines(Epilogue<T> const& e, TileOfD const& tile, int threa
   places[thread] = across.offset((e.along_n ? tile.first_m : tile.first_n) + thread, kEpilogueD);
 }
 
-// Writes sums in shared memory to D by the whole epilogue: lines of neighbours along n, or else along m, each `length` long.
+// Writes sums in shared memory to D by the whole epilogue: lines contiguous along n, or else along m, each `length` long.
 // `Threads` threads share them. Line l begins at sums + l * pitch, and in D where places[l] says, as find_lines found it.
 template <class Config, int Threads>
 CUTE_DEVICE void store_lines(EpilogueOf<typename Config::TE> const& product, TileOfD const& tile, int length, int thread,

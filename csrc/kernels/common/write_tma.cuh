@@ -1,12 +1,12 @@
 #pragma once
 
 #include "kernels/common/epilogue.cuh"
-#include "kernels/common/neighbours.hpp"
+#include "kernels/common/aligned_array.hpp"
 #include "kernels/common/registers.cuh"
 #include "kernels/common/wgmma.hpp"
 
-// Write policy: TMA. A warpgroup puts its results together in shared memory, a box at a time, and TMA stores them. It leaves
-// out what lies beyond D's ends.
+// Write policy: TMA. A warpgroup writes its results to a buffer in shared memory, a box at a time, and TMA stores them. TMA
+// leaves out elements beyond D's edges.
 namespace cute_py::kernels {
 
 // Writes the 64 rows and some columns of a warpgroup's sums, `first` the first of these, to shared memory as TMA takes them
@@ -16,7 +16,7 @@ template <bool along_n, class D, class T, class Accumulators>
 CUTE_DEVICE void to_box(T const& alpha, Accumulators const& acc, int first, unsigned char* to) {
   using namespace cute;
   int const thread = thread_for_now() % 128;
-  auto const two_at = [&](int at) { return Neighbours<D, 2>{{scaled<D>(alpha, acc(at)), scaled<D>(alpha, acc(at + 1))}}; };
+  auto const two_at = [&](int at) { return AlignedArray<D, 2>{{scaled<D>(alpha, acc(at)), scaled<D>(alpha, acc(at + 1))}}; };
   if constexpr (sizeof(D) == 2) {
     int const lane = thread % 32;
     int const warp = thread / 32;
@@ -25,7 +25,7 @@ CUTE_DEVICE void to_box(T const& alpha, Accumulators const& acc, int first, unsi
       std::uint32_t piece[4];
       CUTE_UNROLL
       for (int i = 0; i < 4; ++i) {
-        Neighbours<D, 2> const two = two_at((first / 8 + 2 * j + i / 2) * 4 + i % 2 * 2);
+        AlignedArray<D, 2> const two = two_at((first / 8 + 2 * j + i / 2) * 4 + i % 2 * 2);
         piece[i] = reinterpret_cast<std::uint32_t const&>(two);
       }
       int const row = along_n ? 16 * warp + lane / 8 % 2 * 8 + lane % 8 : 16 * j + lane / 16 * 8 + lane % 8;
@@ -45,9 +45,9 @@ CUTE_DEVICE void to_box(T const& alpha, Accumulators const& acc, int first, unsi
       CUTE_UNROLL
       for (int i = 0; i < 2; ++i) {
         int const row = wgmma_row(thread) + 8 * i;
-        Neighbours<D, 2> const two = two_at((first / 8 + j) * 4 + 2 * i);
+        AlignedArray<D, 2> const two = two_at((first / 8 + j) * 4 + 2 * i);
         if (along_n) {
-          *reinterpret_cast<Neighbours<D, 2>*>(to + row * 128 + (column / 4 ^ row % 8) * 16 + column % 4 * 4) = two;
+          *reinterpret_cast<AlignedArray<D, 2>*>(to + row * 128 + (column / 4 ^ row % 8) * 16 + column % 4 * 4) = two;
         } else {
           unsigned char* const box = to + row / 32 * (32 * 128) + row % 4 * 4;
           CUTE_UNROLL

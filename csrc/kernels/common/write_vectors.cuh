@@ -1,16 +1,16 @@
 #pragma once
 
 #include "kernels/common/epilogue.cuh"
-#include "kernels/common/neighbours.hpp"
+#include "kernels/common/aligned_array.hpp"
 
 // Write policy: vectors of up to 16 bytes, where D lies in such, by a plain epilogue.
 namespace cute_py::kernels {
 
-// D = alpha * sum + beta * D for `count` neighbours.
+// D = alpha * sum + beta * D for `count` contiguous elements.
 template <int count, class D, class T, class Acc>
-CUTE_DEVICE void update(Epilogue<T> const& e, Neighbours<Acc, count> const& sums, D* d) {
-  auto& to = *reinterpret_cast<Neighbours<D, count>*>(d);
-  Neighbours<D, count> result;
+CUTE_DEVICE void update(Epilogue<T> const& e, AlignedArray<Acc, count> const& sums, D* d) {
+  auto& to = *reinterpret_cast<AlignedArray<D, count>*>(d);
+  AlignedArray<D, count> result;
   if (e.reads_c) result = to;
   CUTE_UNROLL
   for (int i = 0; i < count; ++i) {
@@ -26,17 +26,17 @@ CUTE_DEVICE void update(Epilogue<T> const& e, Neighbours<Acc, count> const& sums
 template <int count, class D, class T, class Acc>
 CUTE_DEVICE void update(Epilogue<T> const& e, Acc const* sums, D* d) {
   constexpr int together = cute::min(count, int(16 / sizeof(Acc)));
-  Neighbours<Acc, count> all;
+  AlignedArray<Acc, count> all;
   CUTE_UNROLL
   for (int i = 0; i < count; i += together) {
-    auto const some = *reinterpret_cast<Neighbours<Acc, together> const*>(sums + i);
+    auto const some = *reinterpret_cast<AlignedArray<Acc, together> const*>(sums + i);
     CUTE_UNROLL
     for (int j = 0; j < together; ++j) all.x[i + j] = some.x[j];
   }
   update<count>(e, all, d);
 }
 
-// Lines of sums in shared memory, neighbours in D, some of which a thread writes: of each the same neighbours.
+// Lines of sums in shared memory, each contiguous in D. A thread writes some of them, the same elements of each.
 template <class Acc>
 struct LinesOfThread {
   Acc const* sums;             // of line 0
@@ -58,8 +58,8 @@ CUTE_DEVICE void write_vectors(Epilogue<T> const& e, LinesOfThread<Acc> const& l
   }
 }
 
-// Out of registers: each thread writes neighbouring rows of its own. Requires: e.in_place, along m, e.run is as many as fill
-// 16 bytes; acc has as many neighbouring rows one after the other, as SimtMma gives them.
+// Out of registers: each thread writes contiguous rows of its own. Requires: e.in_place, along m, e.run is as many as fill
+// 16 bytes; acc has as many contiguous rows one after the other, as SimtMma gives them.
 template <int TileM, int TileN, int Threads, class T, class Accumulators, class Coords, class Origin, class Shape>
 CUTE_DEVICE void store_rows(EpilogueOf<T> const& product, Accumulators const& acc, Coords const& coord,
                             Origin const& origin, Shape const& shape, void* shared) {
@@ -89,7 +89,7 @@ CUTE_DEVICE void store_rows(EpilogueOf<T> const& product, Accumulators const& ac
   for (int i = 0; i < cute::size(acc); i += together) {
     int const row = cute::get<0>(coord(i)) - first_m;
     int const column = cute::get<1>(coord(i)) - first_n;
-    Neighbours<T, together> sums;
+    AlignedArray<T, together> sums;
     CUTE_UNROLL
     for (int j = 0; j < together; ++j) sums.x[j] = acc(i + j);
     if (row < left_m && column < left_n) {
@@ -114,8 +114,8 @@ CUTE_DEVICE void store_vectors(T alpha, cute::Tensor<AccEngine, AccLayout> const
   cute::copy_aligned(result, dst);
 }
 
-// Out of registers: four neighbours of a line of a tile, line 0 its first. Requires: a plain epilogue that reads no C, and
-// e.run > 1; the tile has elements of the first modes of M and N alone.
+// Out of registers: four contiguous elements of a line of a tile, line 0 its first. Requires: a plain epilogue that reads no C,
+// and e.run > 1; the tile has elements of the first modes of M and N alone.
 template <DTypeSet types, class T>
 struct VectorsOfTile {
   EpilogueOf<T> const& product;
@@ -133,15 +133,15 @@ struct VectorsOfTile {
   }
 
   template <class Acc>
-  CUTE_DEVICE void write(int line, int x, Neighbours<Acc, 4> const& sums) const {
+  CUTE_DEVICE void write(int line, int x, AlignedArray<Acc, 4> const& sums) const {
     if (line >= lines || x >= length) return;
     auto const at = first + line * next_line + x;
     numeric::with_type<types>(product.e.type[kEpilogueD], [&](auto const& sample) {
       using D = std::decay_t<decltype(sample)>;
-      Neighbours<D, 4> result;
+      AlignedArray<D, 4> result;
       CUTE_UNROLL
       for (int i = 0; i < 4; ++i) result.x[i] = scaled<D>(product.e.alpha, sums.x[i]);
-      *reinterpret_cast<Neighbours<D, 4>*>(static_cast<D*>(product.data[kEpilogueD]) + at) = result;
+      *reinterpret_cast<AlignedArray<D, 4>*>(static_cast<D*>(product.data[kEpilogueD]) + at) = result;
     });
   }
 };

@@ -4,13 +4,13 @@
 
 namespace cute_py::kernels {
 
-// How 256 threads share A (M,K), which passes once from global memory through their registers to the math. `TiledMma`
+// As in a GEMV, A (M,K) passes once from global memory through the registers of 256 threads to the math. `TiledMma`
 // deals out rows and steps of k so that a thread's part of A is whole vectors of 16 bytes, `rows` by `steps` of them,
-// and neighbouring threads have neighbouring vectors. `FragmentA` (MMA,MMA_M,MMA_K) -> element of those vectors,
+// and adjacent threads have contiguous vectors. `FragmentA` (MMA,MMA_M,MMA_K) -> element of those vectors,
 // (V,rows,steps), tells where in them the math finds its factors.
 //
-// k-major, of any type: 32 groups of 8 threads, each group one row after the other, V neighbouring steps of k for each
-// thread. Four neighbouring threads have the same steps of k, so that they read the same vectors of B.
+// k-major, of any type: 32 groups of 8 threads, each group one row after the other, V contiguous steps of k for each
+// thread. Four adjacent threads have the same steps of k, so that they read the same vectors of B.
 template <class T, Major major>
 struct SkinnyOp {
   static constexpr int vector = 16 / sizeof(T);
@@ -65,7 +65,7 @@ struct SkinnyAtom<cutlass::bfloat16_t> {
   using type = cute::SM80_16x8x16_F32BF16BF16F32_TN;
 };
 
-// 16 bits, k-major: 8 warps along m. Of a warp, lane 4 g + t has rows g, and 8, 16 and 24 on, and 8 neighbouring steps
+// 16 bits, k-major: 8 warps along m. Of a warp, lane 4 g + t has rows g, and 8, 16 and 24 on, and 8 contiguous steps
 // of k for each t: a permutation of k, the same for B, which a sum does not notice.
 template <class T>
 struct SkinnyTensorOp {
@@ -87,7 +87,7 @@ struct SkinnyTensorOp {
   static constexpr bool turns_first = false;
 };
 
-// 16 bits, m-major: 2 warps along m, 4 along k. Lane 4 g + t has 8 neighbouring rows for each g, in turn the rows g and
+// 16 bits, m-major: 2 warps along m, 4 along k. Lane 4 g + t has 8 contiguous rows for each g, in turn the rows g and
 // g + 8 of four instructions, and 4 steps of k for each t.
 template <class T>
 struct SkinnyTransposedTensorOp {
@@ -189,7 +189,7 @@ struct GemmSkinny {
 
   static constexpr int sums_of_thread = BlkM::value * max_columns * threads_k / threads;
 
-  // Who adds the sums up and writes, a block of columns after the other: (thread,value) -> element of the tile of C
+  // The owners of the reduced sums, a block of columns after the other: (thread,value) -> element of the tile of C
   using Writers = cute::Int<cute::min(threads, BlkM::value* Columns::value)>;
   using OwnersC = cute::Layout<cute::Shape<Writers, cute::Int<BlkM::value * max_columns / Writers::value>>,
                                cute::Stride<cute::_1, Writers>>;

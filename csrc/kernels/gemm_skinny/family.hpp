@@ -13,7 +13,7 @@ struct gemm_skinny_family {
   static constexpr Rules const& rules = gemm_skinny_rules;
 
   template <class Config>
-  using Params = PartedParams<Config, Config::sums_of_thread>;
+  using Params = SplitKParams<Config, Config::sums_of_thread>;
 
   template <class Config>
   static constexpr auto program = &gemm_skinny<Config, typename Config::ProblemShape, typename Config::StrideA,

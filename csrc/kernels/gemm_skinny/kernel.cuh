@@ -1,7 +1,8 @@
 // C(m,n,l) = alpha * sum_k A(m,k,l) * B(n,k,l) + beta * C(m,n,l), or any other epilogue, for at most 16 columns
 //
-// After:     what limits such a product: A is read once, from global memory straight to the registers that the math reads,
-//            one step ahead. Threads share K as well as M (sliced-K): their partial sums are reduced in shared memory at the end
+// After:     GEMV, which is bound by the bandwidth of DRAM: A is read once, from global memory straight to the registers
+//            that the math reads, one step ahead. Threads share K as well as M (sliced-K): their partial sums are reduced in
+//            shared memory at the end
 // Reduce:    split-K through global memory, then the threads along K
 // Write:     scattered, by the whole epilogue
 // Requires:  any M, K >= 0, N <= Config::max_columns
@@ -93,7 +94,7 @@ void gemm_skinny(ProblemShape shape_MNK,
   CUTE_UNROLL
   for (int i = 0; i < rows; ++i) {
     int const m = get<0>(coord_a(0, i, 0, 0));
-    row[i] = a + dA.mn(m < extent_m ? m : 0).in[0];  // what has no row reads another, for results that nobody reads
+    row[i] = a + dA.mn(m < extent_m ? m : 0).in[0];  // rows beyond the last read row 0; their results are not written
   }
   bool const one_mode = dA.k.rank <= 1;
   std::int64_t const stride_k = dA.k.rank == 1 ? dA.k.stride[0][0] : 0;
@@ -154,7 +155,7 @@ void gemm_skinny(ProblemShape shape_MNK,
       }
     } else {
       constexpr int in_flight = 8;                                                                      // loads before the first is stored
-      int const columns = dB.k_major ? extent_n : int(size<0>(tB_layout));                              // neighbours along B's major
+      int const columns = dB.k_major ? extent_n : int(size<0>(tB_layout));                              // contiguous along B's major
       auto const place = [&](int i) {
         return dB.k_major ? make_coord(i / tile_k, i % tile_k)
                           : make_coord(i % int(size<0>(tB_layout)), i / int(size<0>(tB_layout)));
@@ -219,7 +220,7 @@ void gemm_skinny(ProblemShape shape_MNK,
 
   clear(tCrC);
 
-  // Main loop: while a step is multiplied, the next one of A is on its way
+  // Mainloop: while a step is multiplied, the next one of A is on its way
   Tensor next    = make_tensor<T>(size(fragment_a));
   Tensor current = make_tensor<T>(size(fragment_a));
   bool is_loaded = false;

@@ -1,8 +1,8 @@
 #include "kernels/common/model.hpp"
 #include "kernels/common/operand_modes.hpp"
 
-// How fast gemm_skinny is. A passes once: as fast as memory gives it, if enough CTAs ask; else as fast as a CTA gets
-// through its K, which takes much longer where A does not lie in vectors.
+// Cost model of gemm_skinny. A is read once: at the bandwidth of DRAM, if there are enough CTAs; else at the speed of a
+// CTA along its K, which is much lower where A does not lie in vectors.
 namespace cute_py::kernels {
 namespace {
 

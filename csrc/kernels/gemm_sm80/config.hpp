@@ -183,7 +183,7 @@ struct TensorOpSmem<numeric::complex128, Major::mn, TileK> {
 // Warps that share a tile of C; stages of shared memory filled by cp.async, in vectors of 16 bytes or, Form::nested, in
 // the widest accesses that the operands' strides allow, or, Form::elements, one element of 8 bytes after the other.
 template <class T, Major major_a, Major major_b, Form form, class Tile, class Op = TensorOp<T>>
-struct GemmSm80 : OwnersOfSlices<typename TensorOpMma<Tile, Op>::type, typename Tile::M, typename Tile::N> {
+struct GemmSm80 : OwnersOfSlicedK<typename TensorOpMma<Tile, Op>::type, typename Tile::M, typename Tile::N> {
   using TA = T;
   using TB = T;
   using TC = typename Op::Accumulator;

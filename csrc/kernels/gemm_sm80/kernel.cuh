@@ -4,8 +4,8 @@
 //            memory, ldmatrix brings fragments to registers one k-block ahead of mma.sync
 // Requires:  any M, N, K >= 0, any modes
 // Numerics:  products exact (of tfloat32: of factors rounded to nearest, ties away), summed by the tensor core in the
-//            Config's TC, groups of k ascending; where the TiledMMA has several warps along K, each sums every so many
-//            groups, and these sums are added in the order of the warps, splits of K in theirs; bitwise repeatable
+//            Config's TC, groups of k ascending; where the TiledMMA has several warps along K (sliced-K), their
+//            sums are added in the order of the warps, and splits of K in their order; bitwise repeatable
 // Reduce:    sliced-K in a CTA, split-K through global memory
 // Write:     staged through shared memory, in vectors or scattered
 // Smem:      Config::stages tiles of A and of B, dynamic
@@ -56,7 +56,7 @@ void gemm_sm80(ProblemShape shape_MNK,
 
   // This CTA's product of the batch, and its split of K
   auto const split = split_k(blockIdx.z, ceil_div(size<2>(shape_MNK), size<2>(cta_tiler)));
-  prepare_counters(split_k, batch.first + split.l, split.number);  // no later: docs/perf-notes.md, sums read too early
+  prepare_counters(split_k, batch.first + split.l, split.number);  // no later: docs/perf/compiler-and-checks.md
   auto const to = batch.operands(batch.first + split.l);                                                // A, B, C
 
   // The tile of C
@@ -137,8 +137,8 @@ void gemm_sm80(ProblemShape shape_MNK,
     read_k_block(Int<0>{}, pipe_read);
   }
 
-  // Main loop: while k-block k is multiplied, k-block k+1 is on its way from shared memory and stages - 1 tiles from global.
-  // Now and then, where further steps of k are is found
+  // Mainloop: while k-block k is multiplied, k-block k+1 is on its way from shared memory and stages - 1 tiles from global.
+  // Every few tiles, the offsets of further steps of k are found
   int k_tile = split.begin;
   CUTE_NO_UNROLL
   while (k_tile < split.end) {

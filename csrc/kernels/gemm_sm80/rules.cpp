@@ -1,6 +1,6 @@
 #include "kernels/common/model.hpp"
 
-// How fast gemm_sm80 is.
+// Cost model of gemm_sm80.
 namespace cute_py::kernels {
 namespace {
 

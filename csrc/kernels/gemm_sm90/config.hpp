@@ -57,8 +57,8 @@ struct GemmSm90 {
   static constexpr int consumer_threads = 128 * consumers;
   static constexpr int threads = consumer_threads + 128;
 
-  // setmaxnreg: a CTA starts with as many registers for each thread; the producer's warpgroup leaves most of its own to
-  // the consumers.
+  // setmaxnreg: a CTA starts with equally many registers for each thread; the producer warpgroup gives most of its own
+  // to the consumer warpgroups.
   static constexpr int producer_registers = 56;
   static constexpr int consumer_registers = 224;
 
@@ -106,7 +106,7 @@ struct GemmSm90 {
   static constexpr int sums_pad = 8;
   static constexpr int sums_line_m = BlkM::value + sums_pad;
   static constexpr int sums_line_n = BlkN::value + sums_pad;
-  static constexpr int part_bytes = cute::max(sums_line_m * BlkN::value, sums_line_n* BlkM::value) * 4;
+  static constexpr int partial_bytes = cute::max(sums_line_m * BlkN::value, sums_line_n* BlkM::value) * 4;
 
   struct SharedStorage {
     alignas(1024) T a[cute::cosize_v<SmemLayoutA>];
@@ -117,7 +117,7 @@ struct GemmSm90 {
     std::uint64_t empty[stages];          // a stage has been read
     bool is_last;                         // of the clusters that share a tile
   };
-  static_assert(part_bytes <= stages * stage_bytes);
+  static_assert(partial_bytes <= stages * stage_bytes);
 
   static constexpr int compute_capability = 90;
   static constexpr int ctas_per_multiprocessor = 1;

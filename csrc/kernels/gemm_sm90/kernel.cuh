@@ -3,8 +3,8 @@
 // After:     gemm_sm80, with TMA and wgmma of SM90. Persistent (static tile scheduler, L2 raster) and warp-specialised: a
 //            producer warp starts TMA loads, whose arrival transaction barriers count in bytes (expect_tx), with multicast to
 //            the CTAs of a cluster; consumer warpgroups multiply out of shared memory, cooperative or ping-pong, and get the
-//            producer's registers (setmaxnreg). Begins beside the kernel before it (PDL)
-// Reduce:    where K is split: in a cluster, and through global memory among clusters
+//            producer's registers (setmaxnreg). Overlaps the previous kernel (PDL)
+// Reduce:    split-K: in a cluster, and through global memory among clusters
 // Write:     TMA, with the epilogue in registers; else staged through shared memory, in vectors or scattered
 // Requires:  any M, N, K >= 0; modes that TMA can follow
 // Numerics:  products exact (of tfloat32: of factors that TMA rounds), groups of k ascending, summed by the tensor core in
@@ -50,13 +50,13 @@ struct Pipe {
   }
 };
 
-// The threads of a cluster meet, which says nothing of what they wrote: cluster_sync() waits until all of it is visible.
+// A cluster barrier without memory order (relaxed): cluster_sync() also makes visible what the threads wrote.
 CUTE_DEVICE void cluster_meet() {
   cute::cluster_arrive_relaxed();
   cute::cluster_wait();
 }
 
-// Prefetches a kernel parameter to the caches of constants, each warp other bytes.
+// Prefetches a kernel parameter to the constant cache; each warp prefetches other bytes.
 template <class Parameter>
 CUTE_DEVICE void prefetch_parameters(Parameter const& parameter, int warp, int warps) {
   constexpr int line = 64;
@@ -66,9 +66,10 @@ CUTE_DEVICE void prefetch_parameters(Parameter const& parameter, int warp, int w
   }
 }
 
-// Reduces a CTA's share of a tile whose K is split among the CTAs of clusters, and writes it by the whole epilogue: vectors out
-// of registers where nothing but alpha happens, by loops that are short, because instructions that no cache has yet take
-// longer than they run; else by way of the CTA's own partial sums in shared memory, which no other CTA reads.
+// Split-K: reduces a CTA's share of a tile, whose partial sums are in the CTAs of clusters, and writes it by the whole
+// epilogue. If that is alpha alone, vectors are written out of registers, by short loops, because an instruction cache miss
+// takes longer than the loop. Else sums go through the place of the CTA's own partial sums in shared memory, which no
+// other CTA reads.
 template <class Config>
 CUTE_DEVICE void reduce_and_write(EpilogueOf<typename Config::TE> const& product, typename Config::TC* partials,
                                   TileOfD const& tile, ClusterSplit const& split, std::int64_t* places, bool& is_last,
@@ -155,12 +156,12 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
     prefetch_tma_descriptor(reinterpret_cast<TmaDescriptor const*>(&last_map_b));
   }
 
-  // The static schedule of a persistent CTA: a split of K, of tiles that are as far apart as there are clusters
+  // Persistent CTA, static tile scheduler: the split of K of this CTA, and its tiles, each a grid of clusters after the other
   constexpr int consumer_warps = Config::consumer_threads / 32;
   constexpr int turns   = Config::ping_pong ? Config::consumers : 1;
   int const group       = warp / 4;
   int const turn        = Config::ping_pong && warp < consumer_warps ? group : 0;  // whose this warp's first tile is
-  int const ctas        = static_cast<int>(tiles.ctas.divisor);                    // that share a tile, or two
+  int const ctas        = static_cast<int>(tiles.ctas.divisor);                    // that share the K of a tile, or of two
   int const first_work  = static_cast<int>(tiles.ctas.divide(blockIdx.x));
   int const work_step   = tiles.step;
   int const cluster     = splits_k ? (blockIdx.x - first_work * ctas) >> (tiles.log2_splits + multicast - 1) : 0;  // of a tile
@@ -186,15 +187,15 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
     __syncthreads();  // the barriers become visible to the CTA
   }
   // Programmatic dependent launch (PDL)
-  cudaTriggerProgrammaticLaunchCompletion();  // the next kernel may come as far as here
-  cudaGridDependencySynchronize();            // the kernels before have ended
+  cudaTriggerProgrammaticLaunchCompletion();  // the next kernel may start, up to its own grid dependency sync
+  cudaGridDependencySynchronize();            // the kernels before this one have ended
 
   if (warp >= consumer_warps) {
     // Producer warp: one thread starts TMA loads as soon as a stage is empty
     cutlass::arch::warpgroup_reg_dealloc<Config::producer_registers>();
     if (warp == consumer_warps && elect_one_sync()) {
-      // Compilers would rather read parameters again in each step, which waits for them, than keep them in registers: so
-      // something is added to some that they do not know to be 0.
+      // The compiler would read parameters again in each step, and wait for them, instead of keeping them in registers. So a
+      // value that it cannot prove to be 0 is added to some of them.
       int const zero = rank >> 16;
       auto const both = static_cast<std::uint16_t>(0b11 << (rank - multicast_rank));  // CTAs of the multicast
       constexpr auto hint = static_cast<std::uint64_t>(TMA::CacheHintSm90::EVICT_NORMAL);
@@ -267,7 +268,8 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
         if (multicast > 1) {
           CUTE_NO_UNROLL
           for (int i = 0; i < Config::stages; ++i) {
-            Empty::wait(&shared.empty[pipe.stage], pipe.phase ^ 1);  // drained: the other CTA's consumers arrive here, too
+            // Drains the empty barriers before the CTA exits: consumers of the other CTA arrive here, too.
+            Empty::wait(&shared.empty[pipe.stage], pipe.phase ^ 1);
             ++pipe;
           }
         }
@@ -314,7 +316,7 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
     Tensor tCrB = thr_mma.make_fragment_B(tCsB);  // (MMA,MMA_N,MMA_K,PIPE)
     Tensor tCrC = partition_fragment_C(mma, select<0,1>(cta_tiler));                                    // (MMA,MMA_M,MMA_N)
     Tensor sums = make_fragment_like(tCrC);                                                             // (MMA,MMA_M,MMA_N)
-    auto& tCrD = [&]() -> auto& {                                                                       // what D is made of
+    auto& tCrD = [&]() -> auto& {                                                                       // sums for the epilogue
       if constexpr (Config::promotes) {
         return sums;
       } else {
@@ -361,7 +363,7 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
       if (Config::promotes || k_begin >= k_end) clear(tCrD);
       mma.accumulate_ = SM90::GMMA::ScaleOut::Zero;
       if (turns > 1 && number != first_work) {
-        NamedBarrier::sync(Config::consumer_threads, Config::consumers + 1 + turn);  // ping-pong: the other's turn is over
+        NamedBarrier::sync(Config::consumer_threads, Config::consumers + 1 + turn);  // ping-pong: the other's math is over
       }
       int read = 0;  // the stage of the step before, if there is one
       bool has_arrived = false;
@@ -371,7 +373,7 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
           Full::wait(&shared.full[pipe.stage], pipe.phase);  // the tiles have arrived
         }
         if constexpr (Config::a_in_registers) {
-          // Half of a step is brought to registers while the half before it is multiplied.
+          // A half of the step is loaded to registers while the half before it is multiplied.
           constexpr int half = size<2>(tCrA) / 2;
           CUTE_UNROLL
           for (int first_block = 0; first_block < 2 * half; first_block += half) {
@@ -429,7 +431,7 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
         warpgroup_fence_operand(tCrC);
         release(read, k_begin < k_end);
       }
-      pipe += (turns - 1) * (k_end - k_begin);  // those of the other warpgroup
+      pipe += (turns - 1) * (k_end - k_begin);  // skips the stages of the other warpgroup
 
       // Epilogue
       if (tiles.stores_boxes && !splits_k) {
@@ -495,7 +497,7 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
   }
 
   if (splits_k) {
-    cluster_meet();  // nobody reads the shared memory of a CTA that has exited
+    cluster_meet();  // a CTA exits only after no other CTA reads its shared memory
   }
 }
 

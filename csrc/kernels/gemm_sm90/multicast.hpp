@@ -5,7 +5,7 @@
 // Which CTAs of a cluster share what TMA loads, by multicast.
 namespace cute_py::kernels {
 
-// The shape of a cluster that computes neighbouring tiles: 2 along m, CTAs with neighbouring tiles of A, to which tiles
+// The shape of a cluster that computes adjacent tiles: 2 along m, CTAs with adjacent tiles of A, to which tiles
 // of B are multicast; 2 along n, the other way round.
 struct Multicast {
   int m = 1;

@@ -17,8 +17,8 @@ struct GemmSm90Params {
   static constexpr int blk_m = cute::size<0>(typename Config::CtaTiler{});
   static constexpr int blk_n = cute::size<1>(typename Config::CtaTiler{});
   static constexpr int blk_k = cute::size<2>(typename Config::CtaTiler{});
-  static constexpr int part_values = 0;  // the CTAs of a cluster leave the sums of a tile
-  static constexpr int part_tiles = 1;
+  static constexpr int partial_values = 0;  // split-K: the CTAs of a cluster leave partial sums of a whole tile
+  static constexpr int split_tiles = 1;
   static constexpr int tensors = 5;
   static constexpr int modes = 1 + kOuterModes;  // of M, N and K
   static constexpr int modes_l = kBoxModes - 2;
@@ -115,15 +115,15 @@ struct GemmSm90Params {
     epilogue.beta = numeric::scalar<T>(x.beta);
     epilogue.scale = numeric::scalar<T>(x.scale);
     for (int i = 0; i < 4; ++i) epilogue.data[i] = x.data[kEpilogueRoles[i]];
-    partials.counters = {static_cast<ArrivalCounters::Word*>(x.parts), x.launch};
-    partials.sums = static_cast<char*>(x.parts) + counter_bytes;
+    partials.counters = {static_cast<ArrivalCounters::Word*>(x.split_k_workspace), x.launch};
+    partials.sums = static_cast<char*>(x.split_k_workspace) + counter_bytes;
   }
 
   // CTAs of a cluster.
   unsigned cluster() const { return static_cast<unsigned>(tiles.multicast_m * tiles.multicast_n * tiles.splits); }
 
-  // Persistent CTAs: as many as run at a time, each with tiles of its own, one after the other. Where K is split, each
-  // has one tile.
+  // Persistent CTAs: as many as run at a time, each with several tiles, one after the other. With split-K each has one
+  // tile.
   template <class Launch>
   void for_each_grid(int multiprocessors, Launch const& launch) {
     auto const count = static_cast<unsigned>(tiles.count);
@@ -169,7 +169,7 @@ struct GemmSm90Params {
     for (int i = next; i < 3; ++i) box.set(2 + i, Modes(), 0, role, 1);
   }
 
-  // What lies behind the last row in shared memory is multiplied, but not written.
+  // Rows behind the last one in shared memory are multiplied, but not written.
   static RowsToCopy rows_to_copy(Modes const& mn, Major major, int tile, int rows_of_copy, int share) {
     constexpr int kSwizzled = 8;  // rows that a swizzle repeats after
     int const step = major == Major::k ? kSwizzled * share : rows_of_copy;

@@ -5,7 +5,7 @@
 #include "kernels/gemm_sm90/multicast.hpp"
 #include "problem/tensor_box.hpp"
 
-// How fast gemm_sm90 is.
+// Cost model of gemm_sm90.
 namespace cute_py::kernels {
 namespace {
 
@@ -57,7 +57,7 @@ std::int64_t in_tiles(Modes const& modes, int tile) {
   return model::tiles(modes[0].extent, tile) * (modes.size() / std::max<std::int64_t>(modes[0].extent, 1)) * tile;
 }
 
-// What a tile's results take on their way out, in microseconds.
+// The time of a tile's epilogue and stores, in microseconds.
 struct Store {
   double us;
   bool beside;  // while the other warpgroup multiplies: ping-pong
@@ -121,16 +121,16 @@ Multicast multicast_in(Geometry const& g, Traits const& t, bool has_split_k) {
   return multicast_of(first(g.m), first(g.n), t.tile[0], t.tile[1], has_split_k);
 }
 
-// A persistent CTA goes from tile to tile.
+// A persistent CTA takes one tile after the other.
 Estimate estimate(Task const& task, Schedule const& s) {
   Geometry const& g = task.judged;
   Traits const& t = task.entry.traits;
   DeviceInfo const& device = task.device;
   Extents const x = model::extents_of(task, s);
-  constexpr double kMemory = 1.1;   // what memory delivers to TMA, relative to what it does to threads
+  constexpr double kMemory = 1.1;   // bandwidth of DRAM by TMA, relative to loads by threads
   constexpr double kCache = 1.3;    // the same of L2
-  constexpr double kLeft = 0.5;     // of L2: arrays that the last kernel may have left there
-  constexpr double kBusiest = 0.7;  // of the multiprocessors: as many take all that it delivers
+  constexpr double kLeft = 0.5;     // of L2: what the kernel before may have left there
+  constexpr double kBusiest = 0.7;  // of the multiprocessors: with as many L2 bandwidth is exhausted
   Speed const speed = speed_of(t);
   double const scale = static_cast<double>(device.clock_mhz) / model::kTableClockMhz;
   auto const m = g.m.rank() > 1 ? in_tiles(g.m, t.tile[0]) : x.m;
@@ -170,14 +170,14 @@ Estimate estimate(Task const& task, Schedule const& s) {
     cache = (of_a + of_b) * bytes_of(g.type[Role::a]) * static_cast<double>(x.k) * static_cast<double>(x.l) /
             (model::cache_speed(device) * kCache * busy);
   }
-  constexpr double kBeside = 0.15;  // of the two, that is not done at the same time
+  constexpr double kBeside = 0.15;  // of the shorter time, that does not overlap
   double const arrival = std::max(memory, cache) + kBeside * std::min(memory, cache);
   Estimate estimate = model::larger(us, arrival, 0);
-  constexpr double kNotHidden = 0.1;    // of what takes less
-  constexpr double kInParts = 0.7;      // of what the cache takes, where K is in many parts
-  constexpr double kBeginsEarly = 0.7;  // of the microseconds of a launch, beside the kernel before
+  constexpr double kNotHidden = 0.1;    // of the shorter time
+  constexpr double kManySplits = 0.7;   // of the time in L2, where K has many splits
+  constexpr double kBeginsEarly = 0.7;  // of a launch, because of PDL
   estimate.us += device.profile.launch_us - kBeginsEarly + kNotHidden * std::min(us, arrival);
-  if (s.split_k > 2) estimate.us += kInParts * cache * (1 - 2 / static_cast<double>(s.split_k));
+  if (s.split_k > 2) estimate.us += kManySplits * cache * (1 - 2 / static_cast<double>(s.split_k));
   // Of two k-major factors results leave along n a little sooner; more than what counts as close.
   constexpr double kAlongM = 1.035;
   bool const is_along_m = g.m.rank() > 0 && g.m[0].stride[Role::d] == 1;
@@ -198,8 +198,8 @@ std::int64_t tiles_of_k(Geometry const& g, Traits const& t) {
 // Clusters that share a tile's K, at most.
 constexpr std::int64_t kMostClusters = 8;
 
-// Of so many CTAs that share K, those that become a cluster: as many as can be so that all clusters run at a time, or
-// else as many as can be.
+// cluster_k: of the CTAs that share K, those that become a cluster. The most with which all clusters run at a time, or
+// else the most.
 std::int64_t cluster_of(Task const& task, std::int64_t split_k, std::int64_t tiles) {
   std::int64_t most = 1;
   for (std::int64_t count = task.entry.resources.max_cluster; count > 1; count /= 2) {
@@ -214,7 +214,7 @@ Multicast multicast(Task const& task, bool has_split_k) {
   return multicast_in(task.geometry, task.entry.traits, has_split_k);
 }
 
-// A band so high that what runs at a time is about as high as it is wide.
+// The height of a raster band: tiles that run at a time are about as high as they are wide, for L2.
 int raster_of(Task const& task, Multicast const& multicast) {
   Traits const& t = task.entry.traits;
   double const at_once = task.device.multiprocessors;
@@ -245,14 +245,14 @@ Proposal proposal(Task const& task, Schedule s, Multicast const& multicast) {
   return {s, found};
 }
 
-// May the CTAs of two neighbouring tiles, with all that share their K, be a cluster, and all clusters run at a time?
+// May the CTAs of two adjacent tiles, with all that share their K, be a cluster, and all clusters run at a time?
 bool fit_with_multicast(Task const& task, Schedule const& s, std::int64_t tiles) {
   auto const ctas = 2 * s.cluster_k;
   return ctas <= task.entry.resources.max_cluster &&
          tiles * (s.split_k / s.cluster_k) <= 2 * task.device.clusters_of(ctas);
 }
 
-// K shared by so many CTAs, the cluster chosen.
+// The schedule with `split_k` CTAs that share K, and its cluster.
 std::optional<Proposal> split(Task const& task, std::int64_t split_k) {
   auto const tiles = tiles_of_c(task.geometry, task.entry.traits);
   Schedule s;

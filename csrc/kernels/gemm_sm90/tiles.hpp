@@ -31,7 +31,7 @@ CUTE_HOST_DEVICE GroupDigits digits_of(GroupTiles const& group, std::uint32_t nu
           {static_cast<int>(rest - last * group.outer[0].divisor), static_cast<int>(last)}};
 }
 
-// What a further mode of an operand is.
+// Which mode a further mode of an operand is.
 enum class Outer : std::uint8_t { none, mn0, mn1, k0, k1, l0, l1, l2 };
 
 // An operand's modes in the order of its tensor map: its tiled modes, (k,mn) or (mn,k), and up to three of these.
@@ -50,14 +50,14 @@ CUTE_HOST_DEVICE int outer_coordinate(Outer which, GroupDigits const& mn, GroupD
   return which == Outer::l2 ? l[2] : c;
 }
 
-// The raster of the tiles of a product. Tiles that are computed at a time share rows of A or columns of B in L2: each
-// band of `rows` rows of tiles goes column by column. Rows, or columns, are counted in pairs where a cluster has two of
-// them.
+// The raster (threadblock swizzle) of the tiles of a product, for hits in L2: tiles that run at a time share rows of A
+// or columns of B. The raster is cut into bands of `rows` rows of tiles; each band goes column by column. Rows, or
+// columns, are counted in pairs where a cluster has two of them.
 struct Raster {
   Divisor per_product;
   Divisor per_band;
   Divisor rows;
-  Divisor last_rows;  // of the last band, which may have fewer
+  Divisor last_rows;  // of the last band of the raster, which may have fewer
   std::uint32_t bands = 1;
 
   struct Tile {
@@ -74,8 +74,8 @@ struct Raster {
   }
 };
 
-// Rows of a tile of A, or of B, that TMA loads. It fills what lies outside of an array with zeros, 16 bytes at a time,
-// which takes longer than to load what is there: so the last tile has boxes of its own.
+// Rows of a tile of A, or of B, that TMA loads. TMA fills elements outside of an array with zeros, 16 bytes at a time,
+// which takes longer than a load: so the edge tile has boxes of its own.
 struct RowsToCopy {
   int all;      // of a tile
   int of_last;  // of the last tile, if it has fewer
@@ -116,7 +116,7 @@ struct TileScheduler {
   BiasOf bias = BiasOf::none;
   bool brings_bias = false;
 
-  // What a CTA computes at a time.
+  // The tile, or the split of it, that a CTA computes.
   struct Work {
     std::uint32_t product;
     GroupDigits m;

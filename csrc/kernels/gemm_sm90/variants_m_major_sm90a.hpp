@@ -4,8 +4,8 @@
 
 namespace cute_py::kernels {
 
-// Of tfloat32 an m-major A comes by way of registers, which has to be waited for: warpgroups that share a tile do
-// that while the other one multiplies. A product of TT is one of NN, its factors exchanged.
+// Of tfloat32 an m-major A is loaded through registers, with a latency. With the cooperative schedule one warpgroup
+// does so while the other one multiplies. A product of TT is one of NN, its factors exchanged.
 struct gemm_sm90_variants_m_major_sm90a {
   using Family = gemm_sm90_family;
   using T = Types<cutlass::tfloat32_t>;

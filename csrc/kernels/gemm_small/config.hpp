@@ -13,7 +13,7 @@ struct SmallOperand {
   bool k_major;
   bool conjugate;
   bool vectors;   // comes from global memory in vectors
-  bool packed;    // all of it, of neighbouring products, is one piece of global memory
+  bool packed;    // consecutive products are one contiguous piece of global memory
   Divisor inner;  // vectors of a line
   Divisor lines;  // of a product
   int pad;        // a vector is left out after every 2^pad lines, so that those read together are in different banks
@@ -39,7 +39,7 @@ struct SmallShape {
   int blocks_n;
   SmallOperand a;
   SmallOperand b;
-  bool rows_in_fours;  // of D, four neighbouring rows are whole vectors, from a multiple of four on
+  bool rows_in_fours;  // of D, four contiguous rows are whole vectors, from a multiple of four on
 };
 
 // The instruction that multiplies factors of 16 bits; none for others.
@@ -57,8 +57,8 @@ struct SmallAtom<cutlass::bfloat16_t> {
 };
 
 // Many products of at most 64x64, several to a CTA: as many as fill its shared memory and its threads. A thread
-// computes 4x4 results, whose rows, and columns, are a group of neighbours and others a whole product's blocks further
-// on. Of 16 bits, and if there are more than 16 rows or columns, a warp computes 32x16 with tensor cores.
+// computes 4x4 results. Its rows, and its columns, are groups of contiguous ones, a whole product's blocks apart. Of 16
+// bits, and if there are more than 16 rows or columns, a warp computes 32x16 with tensor cores.
 template <class T, Major, Major, Form>
 struct GemmSmall {
   using Atom = typename SmallAtom<T>::type;
@@ -110,7 +110,7 @@ struct GemmSmall {
                    cute::Int<most_vectors * vector>>>;  // (m,k,pipe)
   using SmemLayoutB = SmemLayoutA;                      // (n,k,pipe)
 
-  // Who computes what of one: a thread 4x4 results, or a warp 32x16. (thread,value) -> element of C
+  // The owners of a product's results: a thread has 4x4 of them, or a warp 32x16. (thread,value) -> element of C
   using OwnersC = cute::conditional_t<
       tensor_cores,
       cute::Layout<

@@ -1,6 +1,6 @@
 // C(m,n,l) = alpha * sum_k A(m,k,l) * B(n,k,l) + beta * C(m,n,l), or any other epilogue, for many small products
 //
-// After:     what limits such products: bytes, and the instructions that find them. A CTA takes batches of
+// After:     what limits such products: bytes, and the instructions that compute addresses. A CTA takes batches of
 //            products, as many as fill its shared memory, so that 61 of 8x8 and one of 64x64 are nearly the same work, copies
 //            them as they lie, and computes one batch while the next is on its way
 // Requires:  M, N <= 64, any K >= 0; one mode in each of M, N and K
@@ -15,7 +15,7 @@
 #include "kernels/common/epilogue.cuh"
 #include "kernels/common/modes.cuh"
 #include "kernels/common/namespace.hpp"
-#include "kernels/common/neighbours.hpp"
+#include "kernels/common/aligned_array.hpp"
 
 namespace cute_py::kernels::cutlass_scheduled {
 
@@ -24,7 +24,7 @@ template <class Config>
 struct SmallTile {
   using T = typename Config::TA;
   static constexpr int vector = Config::vector;
-  using Vector = Neighbours<T, vector>;
+  using Vector = AlignedArray<T, vector>;
   using Async = cute::SM80_CP_ASYNC_CACHEGLOBAL<cute::uint128_t>;
   using AsyncOrZero = cute::SM80_CP_ASYNC_CACHEGLOBAL_ZFILL<cute::uint128_t>;
 
@@ -40,7 +40,7 @@ struct SmallTile {
   CUTE_DEVICE int inner() const { return static_cast<int>(operand.inner.divisor); }
   CUTE_DEVICE int lines() const { return static_cast<int>(operand.lines.divisor); }
 
-  // Begins to copy steps of k from first_k on, of `count` products. What there is beyond K becomes 0.
+  // Starts to copy steps of k from first_k on, of `count` products. Steps beyond K are filled with 0.
   CUTE_DEVICE void copy(int first_k, int count) const
   {
     using cute::uint128_t;
@@ -83,8 +83,8 @@ struct SmallTile {
     }
   }
 
-  // Where V steps of k of four rows are, for scalar multiply-adds, in bytes: four rows of V steps each, or, if lines are
-  // steps, V steps of one or more groups of rows. Rows beyond the last are read as some other.
+  // The offsets, in bytes, of V steps of k of four rows, for scalar multiply-adds: four rows of V steps each, or, if lines
+  // are steps, V steps of one or more groups of rows. Rows beyond the last are clamped.
   static constexpr int group  = Config::group;
   static constexpr int groups = 4 / group;
   struct Patch {
@@ -125,7 +125,7 @@ struct SmallTile {
     constexpr int length = k_major ? vector : group;
     CUTE_UNROLL
     for (int i = 0; i < 4 * vector / length; ++i) {
-      auto const values = *reinterpret_cast<Neighbours<T, length> const*>(reinterpret_cast<char const*>(shared) + patch.begin[i]);
+      auto const values = *reinterpret_cast<AlignedArray<T, length> const*>(reinterpret_cast<char const*>(shared) + patch.begin[i]);
       patch.begin[i] += k_major ? 16 : operand.advance;
       CUTE_UNROLL
       for (int e = 0; e < length; ++e) x[i * length + e] = numeric::convert<S>(values.x[e]);
@@ -173,7 +173,7 @@ CUTE_DEVICE void with_bools(bool a, bool b, Work const& work)
   }
 }
 
-// Writes results of one product. sums (N,places): N neighbouring rows of a column each; place(j) -> (m,n) is where the first
+// Writes results of one product. sums (N,places): N contiguous rows of a column each; place(j) -> (m,n) is where the first
 // of number j is, and may be outside.
 template <class Config, class CStride, class Sums, class Place>
 CUTE_DEVICE void store_small(EpilogueOf<typename Config::TE> const& product, CStride const& dC,
@@ -202,8 +202,8 @@ CUTE_DEVICE void store_small(EpilogueOf<typename Config::TE> const& product, CSt
     for (int j = 0; j < places; ++j) {
       auto const [m, n] = place(j);
       if (n < shape.n && m < shape.m) {
-        auto& target = *reinterpret_cast<Neighbours<D, N>*>(origin + (m - m_0) + (n - n_0) * cute::get<1>(dC));
-        Neighbours<D, N> values{};
+        auto& target = *reinterpret_cast<AlignedArray<D, N>*>(origin + (m - m_0) + (n - n_0) * cute::get<1>(dC));
+        AlignedArray<D, N> values{};
         if (e.reads_c) values = target;
         CUTE_UNROLL
         for (int i = 0; i < N; ++i) {
@@ -362,7 +362,7 @@ void gemm_small(ProblemShape shape,
   } else if (!shape.by_warps) {
     by_threads();
   } else {
-    // The transposed product, whose accumulators are neighbours along m: tiles (n,m) of 16x8
+    // The transposed product, whose accumulators are contiguous along m: tiles (n,m) of 16x8
     using Atom   = MMA_Atom<typename Config::Atom>;
     using Traits = MMA_Traits<typename Config::Atom>;
     constexpr int tiles = Config::warp_m / size<1>(typename Traits::Shape_MNK{});

@@ -25,7 +25,7 @@ inline SmallOperand small_operand(OperandModes const& x) {
   return operand;
 }
 
-// Are four neighbouring rows of D whole vectors, wherever the first has a number that 4 divides?
+// Are rows m to m + 3 of D whole vectors, for each m that 4 divides?
 inline bool has_rows_in_fours(Geometry const& g) {
   if (g.m.rank() != 1 || g.m[0].extent % 4 != 0 || g.m[0].stride[Role::d] != 1) return false;
   if (!g.is_aligned(Role::d, std::min(16, 4 * bytes_of(g.type[Role::d])))) return false;
@@ -33,7 +33,7 @@ inline bool has_rows_in_fours(Geometry const& g) {
   return std::all_of(g.n.begin(), g.n.end(), in_fours) && std::all_of(g.l.begin(), g.l.end(), in_fours);
 }
 
-// What gemm_small is called with: its shape says how CTAs share the products out.
+// The arguments of gemm_small: its shape says which products a CTA computes.
 template <class Config>
 struct SmallParams : GemmParams<Config> {
   SmallParams(Geometry const& g, Schedule const&) : GemmParams<Config>(g, shape_of(g)) {

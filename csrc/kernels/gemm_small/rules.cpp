@@ -1,8 +1,8 @@
 #include "kernels/common/model.hpp"
 #include "kernels/common/operand_modes.hpp"
 
-// How fast gemm_small is: as memory gives it the products, if they lie in vectors and are many; of large ones the math
-// takes longer, and of few the way through K.
+// Cost model of gemm_small. Many products in vectors: the bandwidth of DRAM. Large products: the math. Few products:
+// the latency of K.
 namespace cute_py::kernels {
 namespace {
 
@@ -29,8 +29,8 @@ Speed speed_of(Traits const& t) {
 constexpr double kUsOfCta = 3;
 constexpr double kOfMemory = 0.9;  // of its speed
 
-// Elements that a full device reads in a microsecond, where they do not lie in vectors: neighbours, and scattered ones.
-constexpr double kNeighbours = 90e3;
+// Elements that a full device reads in a microsecond, where they do not lie in vectors: contiguous, and scattered ones.
+constexpr double kContiguous = 90e3;
 constexpr double kScattered = 45e3;
 
 double up(std::int64_t extent, int multiple) { return static_cast<double>(model::tiles(extent, multiple) * multiple); }
@@ -40,7 +40,7 @@ double us_by_elements(Geometry const& g, Role role, double elements) {
   OperandModes const x{g, role};
   if (lies_in_vectors(x, Major::mn) || lies_in_vectors(x, Major::k)) return 0;
   auto const along = std::min(shortest_stride(x.mn(), role), shortest_stride(x.k(), role));
-  return elements / (along == 1 ? kNeighbours : kScattered);
+  return elements / (along == 1 ? kContiguous : kScattered);
 }
 
 Estimate estimate(Geometry const& g, Extents const& x, Entry const& v, DeviceInfo const& device) {

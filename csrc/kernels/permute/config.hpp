@@ -10,7 +10,7 @@
 
 namespace cute_py::kernels {
 
-// So many bytes, whatever they mean.
+// An element of `bytes` bytes, of any type.
 template <int bytes_>
 struct Moved {
   static constexpr int bytes = bytes_;
@@ -28,7 +28,7 @@ struct PermuteShape {
   int rank;
   TiledMode mode[kMaxKernelModes + 1];
 
-  // A way through a tile: lines of neighbours of one array, one below the other. A word of a line is for a thread;
+  // A way through a tile: lines that are contiguous in one array, one below the other. A thread moves a word of a line;
   // `block` threads go on along a line, the next ones, for `block_height` lines, below.
   struct Way {
     ModeMap<2> along;   // element of a line -> offset in the array, place in shared memory

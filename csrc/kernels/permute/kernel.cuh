@@ -90,13 +90,13 @@ CUTE_DEVICE void read_tile(PermuteShape::Way const& way, typename Config::Shared
   }
 }
 
-// How many elements an address is behind the last one that is aligned to so many.
+// Elements from the last address that is aligned to `elements` of them to this one.
 template <int elements, class Element>
 CUTE_DEVICE int past(Element const* at) {
   return static_cast<int>(reinterpret_cast<std::uintptr_t>(at) / sizeof(Element) % elements);
 }
 
-// Lines that begin anywhere, in aligned words. What lies beside a line comes along, if it is A's.
+// Reads lines that begin anywhere, in aligned words: with the elements beside a line, if they belong to A.
 template <class Config, int window_bytes>
 CUTE_DEVICE void read_windows(PermuteShape::Way const& way, typename Config::SharedStorage const& shared,
                               typename Config::Element const* from, typename Config::Element* to,
@@ -125,7 +125,7 @@ CUTE_DEVICE void read_windows(PermuteShape::Way const& way, typename Config::Sha
   cp_async_wait<0>();
 }
 
-// Elements from so many places, side by side.
+// Gathers elements from several places, and puts them side by side.
 template <int count, class Element>
 CUTE_DEVICE auto gathered(Element const* tile, int const (&from)[count]) {
   if constexpr (count == 1) {
@@ -171,7 +171,7 @@ CUTE_DEVICE void write_tile(PermuteShape::Way const& way, typename Config::Share
   }
 }
 
-// Four bytes of two words: the i-th is that of (x,y) whose number is the i-th digit of the selector.
+// Byte permutation (prmt): the i-th of four bytes is the byte of (x,y) whose number is the i-th digit of the selector.
 CUTE_DEVICE std::uint32_t bytes_of_two(std::uint32_t x, std::uint32_t y, std::uint32_t selector) {
 #if defined(__CUDA_ARCH__)
   return __byte_perm(x, y, selector);
@@ -269,7 +269,7 @@ CUTE_DEVICE void write_windows(PermuteShape::Way const& way, typename Config::Sh
   }
 }
 
-// Straight from A to D, whose lines are the same.
+// Copies straight from A to D, where both have the same lines.
 template <class Config, int word_bytes>
 CUTE_DEVICE void move_tile(PermuteShape const& shape, typename Config::SharedStorage const& shared,
                            typename Config::Element const* from, typename Config::Element* to) {
@@ -355,14 +355,14 @@ CUTE_DEVICE void copy_tile(PermuteShape const& shape, typename Config::Element c
   with(shape.d, [&](auto word) { write_tile<Config, decltype(word)::value>(shape.d, shared, tile, to); });
 }
 
-// Kernels overlap from compute capability 9.0 on; code for older ones has no instruction for it.
-CUTE_DEVICE void let_the_next_begin() {
+// Programmatic dependent launch (PDL): from compute capability 9.0 on.
+CUTE_DEVICE void launch_dependents() {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
   cudaTriggerProgrammaticLaunchCompletion();
 #endif
 }
 
-CUTE_DEVICE void wait_for_the_last() {
+CUTE_DEVICE void wait_for_previous() {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
   cudaGridDependencySynchronize();
 #endif
@@ -372,9 +372,9 @@ template <class Config>
 static __global__ __launch_bounds__(Config::threads, Config::ctas_per_multiprocessor)
 void permute(PermuteShape const shape, typename Config::Element const* from, typename Config::Element* to)
 {
-  let_the_next_begin();  // if it may begin beside this copy
+  launch_dependents();  // the next copy may overlap this one
   copy_tile<Config>(shape, from, to);
-  wait_for_the_last();  // if this copy began beside it; so who waits for this waits for both
+  wait_for_previous();  // this copy may have overlapped it; a kernel that waits for this one waits for both
 }
 
 }  // namespace cute_py::kernels::cutlass_scheduled

@@ -5,11 +5,11 @@
 
 namespace cute_py::kernels {
 
-// What a copy is called with.
+// The arguments of a copy.
 template <class Config>
 struct PermuteParams {
-  static constexpr int part_values = 0;
-  static constexpr int part_tiles = 1;
+  static constexpr int partial_values = 0;
+  static constexpr int split_tiles = 1;
 
   PermuteShape shape{};
   typename Config::Element const* from = nullptr;
@@ -25,7 +25,7 @@ struct PermuteParams {
                                   static_cast<std::uint32_t>(mode.extent - mode.tile), mode.a, mode.d};
     }
     shape.a = way_of(plan.a(), &PermutePlan::Digit::a, kWarp);
-    // Of a column whose elements are so many words apart, a warp reads so many neighbours.
+    // Elements of a column of shared memory are w words apart: 32 / w threads, in different banks, go along it.
     shape.d = way_of(plan.d(), &PermutePlan::Digit::d, 4 * kWarp / std::max(plan.a().word_bytes, 4));
     shape.is_direct = plan.is_direct();
     shape.in_squares = plan.in_squares();

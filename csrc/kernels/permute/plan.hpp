@@ -12,7 +12,7 @@
 // Which part of each mode a tile of a copy has, and in what order its elements are read and written.
 namespace cute_py::kernels {
 
-// The tiles of copies of elements of so many bytes. Of what lies so, words of up to 16 bytes move at a time.
+// The tiles of copies of elements of `bytes` bytes. Contiguous elements move in words of up to 16 bytes.
 template <int bytes>
 struct PermuteTile {
   static constexpr int threads = 256;
@@ -132,7 +132,7 @@ class PermutePlan {
     return count;
   }
 
-  // Do the elements in four bytes of a line of A lie in as many neighbouring lines of D, so that squares of them can be
+  // Do the elements in four bytes of a line of A lie in as many adjacent lines of D, so that squares of them can be
   // transposed in registers?
   bool in_squares() const {
     if (limits_.in_four() == 1 || a_.word_bytes < 4 || d_.word_bytes < 4 || d_.across.empty()) return false;
@@ -181,7 +181,7 @@ class PermutePlan {
     return has_unit;
   }
 
-  // Chooses a tile of at most so many elements. Does it fit into shared memory?
+  // Chooses a tile of at most `most` elements. Does it fit into shared memory?
   bool fits(std::int64_t most) {
     choose_tile(most);
     return make_ways() <= limits_.places && a_.lines() <= limits_.most_lines && d_.lines() <= limits_.most_lines;
@@ -195,7 +195,7 @@ class PermutePlan {
     return order;
   }
 
-  // Gives a mode about so many elements in a tile, and about as many to each of its tiles, if there is room.
+  // Gives a mode about `wanted` elements in a tile, and about as many to each of its tiles, if there is room.
   void grow(TiledMode& mode, std::int64_t wanted, std::int64_t most) {
     std::int64_t others = 1;
     for (TiledMode const& other : modes_) {
@@ -260,9 +260,9 @@ class PermutePlan {
     }
 
     // Columns of shared memory are read for D: its order is that of the lines. The elements of a word are as far apart
-    // as there is room, so that neighbouring threads, each with the next word, read neighbouring lines.
+    // as there is room, so that adjacent threads, each with the next word, read adjacent lines.
     sort(digits, &Digit::d);
-    // Not where neighbouring lines are an odd number of elements apart, and so in as many banks as they are.
+    // Not where adjacent lines are an odd number of elements apart: they are in different banks then.
     bool const are_odd = d_.word_bytes < 4 && a_.window_bytes == 16;
     auto const together = are_odd ? 1 : std::max(d_.word_bytes, 4) / limits_.bytes;
     bool const apart = together > 1 && !digits.empty() && !digits[0].along_a && digits[0].extent > together &&
@@ -280,7 +280,7 @@ class PermutePlan {
     for (std::size_t i = apart ? 1 : 0; i < digits.size(); ++i) place_line(digits[i]);
     if (apart) place_line(digits[0]);
 
-    // Neighbouring lines of D are neighbours in a line of A.
+    // Adjacent lines of D are contiguous in a line of A.
     fill(d_, digits, &Digit::along_d);
     sort(d_.across, &Digit::a);
     sort(digits, &Digit::a);

@@ -1,7 +1,7 @@
 #include "kernels/common/model.hpp"
 #include "kernels/permute/plan.hpp"
 
-// How fast permute is: as memory takes the lines that its tiles are made of.
+// Cost model of permute: the time of DRAM for the lines of its tiles.
 namespace cute_py::kernels {
 namespace {
 
@@ -39,7 +39,7 @@ Estimate estimate(Geometry const& g, Extents const& x, Entry const& v, DeviceInf
   double const bytes = static_cast<double>(x.m) * bytes_of(g.type[Role::d]);
   double const us = bytes / speed(plan.a(), moved, device) + bytes / speed(plan.d(), moved, device);
   double const full = std::min(1.0, static_cast<double>(plan.tiles()) / device.multiprocessors);
-  // Of two that memory makes equal, the one that moves more at a time.
+  // Of two variants that DRAM bounds alike, the one with wider accesses.
   double const per_access = 1 + 0.1 / moved;
   return {device.profile.launch_us + kUsOfTiles + us * per_access / full, Bound::memory};
 }

@@ -109,7 +109,7 @@ void sgemm_1(ProblemShape shape_MNK,
 
   clear(tCrC);
 
-  // Main loop: copy one tile of A and B into shared memory, multiply, repeat
+  // Mainloop: copy one tile of A and B into shared memory, multiply, repeat
   int const k_tile_max = size<2>(tAgA);
 
   for (int k_tile = 0; k_tile < k_tile_max; ++k_tile) {

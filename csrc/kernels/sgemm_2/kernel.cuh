@@ -118,7 +118,7 @@ void sgemm_2(ProblemShape shape_MNK,
 
   clear(tCrC);
 
-  // Main loop: the next tile travels to registers while this one is multiplied out of shared memory
+  // Mainloop: the next tile travels to registers while this one is multiplied out of shared memory
   int const k_tile_max = size<3>(tAgA);
 
   if (k_tile_max > 0) {

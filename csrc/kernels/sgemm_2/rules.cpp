@@ -1,6 +1,6 @@
 #include "kernels/common/simt_rules.hpp"
 
-// How fast sgemm_2 is.
+// Cost model of sgemm_2.
 namespace cute_py::kernels {
 
 // TFLOP/s of a full device, of that what one CTA on a multiprocessor reaches, and microseconds of a wave beside its K:

@@ -2,7 +2,7 @@
 //
 // After:     the third kernel of the CuTe tutorial: two pipelines, gmem -> registers -> smem one tile ahead, and
 //            smem -> registers one k-block ahead. Differs in predicated tails, in a Config, and in a TiledMMA whose threads
-//            own neighbouring elements, so that they read shared memory in 16-byte vectors
+//            own contiguous elements, so that they read shared memory in 16-byte vectors
 // Requires:  any M, N, K >= 0. Not predicated: extents are multiples of the tile, unit strides as in the Config, 16-byte
 //            aligned pointers and leading dimensions
 // Numerics:  fp32 fused multiply-add, k ascending, one accumulator per element of C; bitwise repeatable
@@ -139,7 +139,7 @@ void sgemm_sm70(ProblemShape shape_MNK,
     copy(tCsB(_,_,0), tCrB(_,_,0));
   }
 
-  // Main loop: while k-block k is multiplied, k-block k+1 is on its way from shared memory and tile k_tile+1 from global
+  // Mainloop: while k-block k is multiplied, k-block k+1 is on its way from shared memory and tile k_tile+1 from global
   for (int k_tile = split.begin; k_tile < split.end; ++k_tile) {
     // The last tile is loaded once more rather than not: behind a branch, the loads would be scheduled after the math.
     int const k_tile_next = k_tile + 1 < split.end ? k_tile + 1 : k_tile;

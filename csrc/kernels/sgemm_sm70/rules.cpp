@@ -1,6 +1,6 @@
 #include "kernels/common/simt_rules.hpp"
 
-// How fast sgemm_sm70 is.
+// Cost model of sgemm_sm70.
 namespace cute_py::kernels {
 
 // TFLOP/s of a full device, of that what one CTA on a multiprocessor reaches, and microseconds of a wave beside its K:

@@ -47,7 +47,7 @@ struct TinyTile {
 // transpose a vector. cp.async cannot convert either: A and B have the type T.
 template <class T, Major major_a, Major major_b, Form form, class Tile = SquareTile<T>>
 struct SgemmSm80 : OperandTypes<T, major_a, major_b, form, false>,
-                   OwnersOfSlices<typename Tile::TiledMma, typename Tile::M, typename Tile::N> {
+                   OwnersOfSlicedK<typename Tile::TiledMma, typename Tile::M, typename Tile::N> {
   using TileK = cute::conditional_t<sizeof(T) <= 4, cute::_16, cute::_8>;
   using CtaTiler = cute::Shape<typename Tile::M, typename Tile::N, TileK>;  // (BLK_M,BLK_N,BLK_K)
 
@@ -120,7 +120,7 @@ struct SgemmSm80 : OperandTypes<T, major_a, major_b, form, false>,
     OffsetsB offsets_b;
   };
 
-  static_assert(kSlices<TiledMma> == 1 || form != Form::whole);
+  static_assert(kSlicedK<TiledMma> == 1 || form != Form::whole);
 
   static constexpr int ctas_per_multiprocessor = Tile::ctas;
   static constexpr int alignment_bytes = form == Form::whole ? sizeof(cute::uint128_t) : sizeof(T);

@@ -13,7 +13,7 @@ struct sgemm_sm80_family {
   static constexpr Rules const& rules = sgemm_sm80_rules;
 
   template <class Config>
-  using Params = PartedParams<Config>;
+  using Params = SplitKParams<Config>;
 
   template <class Config>
   static constexpr auto program = &sgemm_sm80<Config, typename Config::ProblemShape, typename Config::StrideA,

@@ -2,12 +2,12 @@
 //
 // After:     the fourth kernel of the CuTe tutorial: cp.async fills several shared-memory stages ahead of the math, and
 //            smem -> registers runs one k-block ahead. Differs in predicated tails, in a Config, and in a TiledMMA whose
-//            threads own neighbouring elements, so that they read shared memory in 16-byte vectors
+//            threads own contiguous elements, so that they read shared memory in 16-byte vectors
 // Requires:  any M, N, K >= 0. Not nested: extents are multiples of the tile, unit strides as in the Config, 16-byte
 //            aligned pointers and leading dimensions
 // Numerics:  fp32 fused multiply-add, k ascending, one accumulator per element of C; or, where the TiledMMA has
-//            several warps along K, that many: each sums every so many steps, and these are added in the order of the
-//            warps, splits of K in theirs; bitwise repeatable
+//            several warps along K (sliced-K), one for each: these are added in the order of the warps, and splits of K in
+//            their order; bitwise repeatable
 // Reduce:    sliced-K in a CTA, split-K through global memory
 // Write:     vectors out of registers; else staged through shared memory, in vectors or scattered
 // Smem:      Config::stages tiles of A and of B, dynamic
@@ -162,8 +162,8 @@ void sgemm_sm80(ProblemShape shape_MNK,
     copy(tCsB(_,_,0,pipe_read), tCrB(_,_,0));
   }
 
-  // Main loop: while k-block k is multiplied, k-block k+1 is on its way from shared memory and stages - 1 tiles from global.
-  // Of operands of any modes, where further steps of k are is found now and then
+  // Mainloop: while k-block k is multiplied, k-block k+1 is on its way from shared memory and stages - 1 tiles from global.
+  // Of operands of any modes, the offsets of further steps of k are found every few tiles
   int k_tile = split.begin;
   CUTE_NO_UNROLL
   while (k_tile < split.end) {

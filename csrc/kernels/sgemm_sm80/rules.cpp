@@ -1,6 +1,6 @@
 #include "kernels/common/model.hpp"
 
-// How fast sgemm_sm80 is.
+// Cost model of sgemm_sm80.
 namespace cute_py::kernels {
 namespace {
 

@@ -31,7 +31,7 @@ struct WgmmaSm90 : OperandTypes<T, major_a, major_b, form, false> {
   using SmemLayoutA = decltype(cute::as_position_independent_swizzle_layout(SwizzledA{}));
   using SmemLayoutB = decltype(cute::as_position_independent_swizzle_layout(SwizzledB{}));
 
-  // Neighbouring threads move neighbouring vectors: 8 of them a line of K, or 16 a column.
+  // Adjacent threads move contiguous vectors: 8 of them a line of K, or 16 a column.
   static constexpr int vector = 16 / static_cast<int>(sizeof(T));
   using VectorAtom = cute::Copy_Atom<cute::SM80_CP_ASYNC_CACHEGLOBAL<cute::uint128_t>, T>;
   template <Major major>

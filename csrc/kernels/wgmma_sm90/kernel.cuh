@@ -105,7 +105,7 @@ void wgmma_sm90(typename Config::ProblemShape shape_MNK,
   int pipe_read  = 0;                   // the stage that is multiplied
   int pipe_write = Config::stages - 1;  // the stage that is filled
 
-  // Main loop: while one tile is multiplied, stages - 1 are on their way
+  // Mainloop: while one tile is multiplied, stages - 1 are on their way
   CUTE_NO_UNROLL
   for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
     cp_async_wait<Config::stages - 2>();       // this thread's part of the tile has arrived

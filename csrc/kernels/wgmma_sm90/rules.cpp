@@ -1,6 +1,6 @@
 #include "kernels/common/model.hpp"
 
-// How fast wgmma_sm90 is.
+// Cost model of wgmma_sm90.
 namespace cute_py::kernels {
 namespace {
 

@@ -110,7 +110,7 @@ void wgmma_tma_sm90(typename Config::ProblemShape shape_MNK,
     }
   }
 
-  // Main loop: a stage is refilled when all have multiplied what was there
+  // Mainloop: a stage is refilled when all have multiplied what was there
   int pipe = 0;
   std::uint32_t phase = 0;  // its parity, of both barriers of the stage
   CUTE_NO_UNROLL

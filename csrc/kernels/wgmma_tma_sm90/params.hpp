@@ -11,8 +11,8 @@ namespace cute_py::kernels {
 // From a Geometry of one mode in M, N and K, and one or none in L, to the arguments of wgmma_tma_sm90.
 template <class Config>
 struct WgmmaTmaParams {
-  static constexpr int part_values = 0;
-  static constexpr int part_tiles = 1;
+  static constexpr int partial_values = 0;
+  static constexpr int split_tiles = 1;
   static constexpr int tensors = 2;
   static constexpr int modes = 1;
   static constexpr int modes_l = 1;

@@ -1,14 +1,13 @@
 #include "kernels/common/model.hpp"
 
-// How fast wgmma_tma_sm90 is.
+// Cost model of wgmma_tma_sm90.
 namespace cute_py::kernels {
 namespace {
 
 // As at 4096 on an H200, November 2026.
 constexpr model::Speed kSpeed{720, 0.75, 4};
 
-// What it takes longer than a copy where memory limits it, with the few boxes that it has on their way: 65536x8192
-// times 1 to 16 columns.
+// Memory bound, it takes longer than a copy, because few TMA loads are in flight: 65536x8192 times 1 to 16 columns.
 constexpr double kWaits = 1.5;
 
 Estimate estimate(Geometry const& g, Extents const& x, Entry const& v, DeviceInfo const& device) {

@@ -80,7 +80,7 @@ class Roles(NamedTuple):
     multiplying
         Threads, the first ones, that multiply and write C.
     copying
-        Threads behind them, of which one asks the copy engine for boxes.
+        Threads of the producer, behind them, of which one starts TMA loads.
     of_tile
         Threads that share a tile. If fewer than multiply, warpgroups alternate: one multiplies while the other writes.
     """
@@ -114,8 +114,8 @@ class KernelConfig:
     owner_layout_c
         (thread,value) -> index in the tile of C, of a kernel whose threads add up what others have multiplied; else None.
     box_a, box_b
-        Rows and steps of k, and columns and steps of k, of a box that the copy engine brings; else None. Two CTAs that share a
-        tile ask for half of each.
+        Rows and steps of k, and columns and steps of k, of a box that TMA loads; else None. Two CTAs that share a
+        tile load half of each (multicast).
     roles
         Who does what, of a kernel whose warpgroups have tasks of their own; else None.
     """

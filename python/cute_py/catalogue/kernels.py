@@ -78,7 +78,7 @@ class Kernel(Drawable):
         Of A and of B, how many bytes have to lie side by side along the unit stride of the layout, at multiples of as
         many: the extent there and all other strides are multiples, too. 0: they lie as they like.
     copies_boxes
-        Whether SM90's copy engine (TMA) moves A and B: extents are any then, also along the unit stride.
+        Whether SM90's TMA moves A and B: extents are any then, also along the unit stride.
     alignment_bytes
         See `predicated`.
     compute_capability
@@ -201,12 +201,12 @@ class Kernel(Drawable):
 
         A predicated kernel skips, or fills with zeros, what lies outside of the matrix. Raises OperandError for a
         block, a thread or a tile that cannot be, and UnsupportedProblemError of a kernel whose threads go where memory
-        is contiguous: for any modes, for small products, or for two modes in M; and of one for which the copy engine
+        is contiguous: for any modes, for small products, or for two modes in M; and of one for which TMA
         copies.
         """
         if self.copies_boxes:
             raise UnsupportedProblemError(
-                f"loads_of: threads of {self.name} copy nothing, the copy engine does\n  next: trace() shows what it writes"
+                f"loads_of: threads of {self.name} copy nothing, TMA does\n  next: trace() shows what it writes"
             )
         if self.modes > 1 or self.most_m is not None or self.modes_m > self.modes:
             raise UnsupportedProblemError(
@@ -387,7 +387,7 @@ def _taken(kernel: Kernel) -> str:
     if kernel.most_n is not None:
         return f"any modes and strides, at most {kernel.most_n} columns"
     if kernel.copies_boxes:
-        return "any extents; strides that the copy engine can follow"
+        return "any extents; strides that TMA can follow"
     if kernel.modes > 1:
         return "any modes, extents and strides"
     return "any extents and strides" + (", two modes in M" if kernel.modes_m > 1 else "")

@@ -43,12 +43,14 @@ _STEPS = (
     _Step("sgemm_1", False, "a CTA shares tiles of A and B in shared memory, a thread keeps 8x8 sums in registers"),
     _Step("sgemm_2", False, "TiledCopy and TiledMMA: accesses of 16 bytes, and who does what is a layout"),
     _Step("sgemm_sm70", False, "the next tile is on its way, in registers, while this one is multiplied"),
-    _Step("sgemm_sm80", False, "cp.async fills stages of shared memory past the registers; neighbours share reads"),
+    _Step(
+        "sgemm_sm80", False, "cp.async fills stages of shared memory past the registers; adjacent threads share reads"
+    ),
     _Step(
         "gemm_sm80", True, "tensor cores: a warp multiplies fragments, read by ldmatrix out of swizzled shared memory"
     ),
     _Step("wgmma_sm90", True, "four warps multiply out of shared memory: no fragments in registers"),
-    _Step("wgmma_tma_sm90", True, "one thread asks the copy engine for boxes; an mbarrier counts their bytes"),
+    _Step("wgmma_tma_sm90", True, "one thread starts TMA loads; an mbarrier counts their bytes"),
     _Step(
         "gemm_sm90",
         True,

@@ -123,7 +123,7 @@ def _roles(kernel: Described) -> list[tuple[str, str]]:
     how = "share a tile" if roles.of_tile == roles.multiplying else "alternate: one multiplies while the other writes"
     return [
         ("warpgroups", f"threads 0 to {roles.multiplying - 1} multiply and {how}"),
-        ("", f"of {roles.copying} more threads one asks for boxes, up to {kernel.stages} tiles ahead"),
+        ("", f"of {roles.copying} more threads one starts TMA loads, up to {kernel.stages} tiles ahead"),
     ]
 
 
@@ -185,9 +185,7 @@ def _copies(kernel: Described) -> list[Part]:
             rows = "rows" if operand == "A" else "columns"
             size = f"{lines * steps * element.bits // 8} bytes"
             parts.append(
-                _pre(
-                    f"{operand}: by the copy engine, in boxes of {lines} {rows} and {steps} steps of k, {size}, swizzled in 128"
-                )
+                _pre(f"{operand}: by TMA, in boxes of {lines} {rows} and {steps} steps of k, {size}, swizzled in 128")
             )
         else:
             parts.append(_pre(f"{operand}: by all threads, in vectors where the operand lies so"))

@@ -117,7 +117,7 @@ def _product(operation: str, block: Any, tiler: Any) -> Picture:
 
 
 def _blocks(layout: Any, tiler: Any) -> Any:
-    """Return the extents of the tiles if these are blocks of neighbours in the modes 0 and 1, else None."""
+    """Return the extents of the tiles if these are blocks of adjacent elements in the modes 0 and 1, else None."""
     by_modes = tiler if isinstance(tiler, tuple) else (tiler,) if layout.rank == 1 else ()
     is_block = 1 <= len(by_modes) <= min(layout.rank, 2) and all(isinstance(t, int) for t in by_modes)
     return tuple(by_modes) if is_block else None

@@ -39,7 +39,7 @@ WORDS: dict[str, dict[str, str]] = {
         "bank conflict": "a wavefront more, because a bank has two of the words that are wanted",
         "segment": "32 bytes of global memory, the least that is moved",
         "(thread, value) to coordinate": "a layout that says which element of a tile is the value v of the thread t",
-        "vector": "the values that one instruction moves for each thread, which have to be neighbours",
+        "vector": "the values that one instruction moves for each thread, which have to be contiguous",
         "padding, swizzle": "room behind each row, or other places within it, so that a column is in different banks",
         "ldmatrix": "an instruction by which a warp reads matrices of 8x8 elements of 16 bits, a row for each thread",
     },

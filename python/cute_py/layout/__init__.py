@@ -2,7 +2,7 @@
 
 A layout maps coordinates to indices. Its first mode is the fastest (colexicographic order). Python ints are dynamic,
 `Int` is static. Both give the same function; what is printed differs, ``(_4,8):(_1,4)``, and sometimes the modes do:
-`make_layout` gives a static extent of 1 the stride 0, a dynamic one its stride, and `complement` merges neighbouring
+`make_layout` gives a static extent of 1 the stride 0, a dynamic one its stride, and `complement` merges adjacent
 static extents with each other, and dynamic ones, but none of one kind with one of the other. Where C++ has to decide by
 types whether modes merge, values decide here. ``Int(8)`` is also written ``_8``: ``from cute_py.layout import _8``.
 ``None`` stands for CuTe's ``_``, a tuple of tilers acts by modes, and text in CuTe's notation, ``<3:4,8:2>`` for a

@@ -642,7 +642,7 @@ def nullspace(layout: Any) -> Layout:
 
 @compiled()
 def max_common_vector(a: Any, b: Any) -> int:
-    """The number of elements that are neighbours, in the same order, in both layouts: how wide a copy between them
+    """The number of elements that are contiguous, in the same order, in both layouts: how wide a copy between them
     can be.
     """
 

@@ -144,11 +144,11 @@ def bank_conflicts(smem: Any, tv: Any, dtype: Any, *, vector: int = 1, is_write:
     dtype
         The element type, as in `value_type`: C++'s ``"float"`` has 4 bytes, Python's ``float`` has 8.
     vector
-        The values that one instruction moves. They must be neighbours in memory.
+        The values that one instruction moves. They must be contiguous in memory.
     is_write
         Whether the threads write.
 
-    Raises LayoutError for values that are no neighbours, or not aligned to the vector.
+    Raises LayoutError for values that are not contiguous, or not aligned to the vector.
     """
     element = value_type(dtype)
     layout = _layout(smem, "bank_conflicts", "smem")
@@ -272,7 +272,7 @@ def _cost(table: npt.NDArray[np.int64], bits: int, vector: int, is_write: bool) 
     grouped = table.reshape(values // vector, vector, threads)
     if np.any(np.diff(grouped, axis=1) != 1):
         raise LayoutError(
-            f"bank_conflicts: the {vector} values of an instruction are no neighbours in shared memory; next: vector=1"
+            f"bank_conflicts: the {vector} values of an instruction are not contiguous in shared memory; next: vector=1"
         )
     first = grouped[:, 0, :] * bits
     if np.any(first % (bits * vector)):

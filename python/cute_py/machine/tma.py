@@ -1,4 +1,4 @@
-"""The rules of Hopper's tensor copy engine, checked without a GPU.
+"""The rules of Hopper's TMA, checked without a GPU.
 
 Source of the rules: the CUDA driver API's description of ``cuTensorMapEncodeTiled``.
 
@@ -56,7 +56,7 @@ def tma_check(
     element_strides: Any = None,
     address: int = 0,
 ) -> TmaReport:
-    """Return which rules of the copy engine a tensor in global memory and a box of it break.
+    """Return which rules of TMA a tensor in global memory and a box of it break.
 
     Parameters
     ----------

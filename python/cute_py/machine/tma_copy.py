@@ -1,4 +1,4 @@
-"""Copies by Hopper's tensor copy engine at run time: CuTe's ``make_tma_copy`` and ``tma_partition``.
+"""Copies by Hopper's TMA at run time: CuTe's ``make_tma_copy`` and ``tma_partition``.
 
 >>> from cute_py import Layout, Swizzle, composition, make_tma_copy
 >>> smem = composition(Swizzle(3, 4, 3), Layout("((_8,_16),_64):((_64,_512),_1)"))
@@ -38,7 +38,7 @@ _UNIT = 16  # bytes: what the scale of a mode of several is counted in
 
 @dataclass(frozen=True)
 class TmaCopy(Drawable):
-    """A tile that boxes of the copy engine bring: CuTe's ``TiledCopy`` of a TMA operation. Made by `make_tma_copy`.
+    """A tile that TMA loads in boxes: CuTe's ``TiledCopy`` of a TMA operation. Made by `make_tma_copy`.
 
     Attributes
     ----------
@@ -53,11 +53,11 @@ class TmaCopy(Drawable):
     tile
         Its extents in the tensor.
     multicast
-        As many CTAs share the tile: each asks for its part of every box, for all.
+        As many CTAs share the tile (multicast): each loads its part of every box, for all.
     basis
         The modes of a box, and which mode of the tensor each of them goes along: CuTe's ``TmaGmemBasis``.
     box
-        The extents of what one CTA asks for at a time.
+        The extents of the box that one CTA loads at a time.
     extents, strides
         Of the tensor as the engine sees it, in elements.
     swizzle
@@ -80,7 +80,7 @@ class TmaCopy(Drawable):
 
     @property
     def copies(self) -> int:
-        """How often a CTA asks for a box, to have the tile."""
+        """The number of boxes that a CTA loads, to have the tile."""
         return self.smem.size // self.basis.size
 
     @property
@@ -140,7 +140,7 @@ class TmaCopy(Drawable):
             f"  swizzle {self.swizzle} bytes" if self.swizzle else "  no swizzle",
         ]
         if self.multicast > 1:
-            lines.append(f"  shared by {self.multicast} CTAs, each of which asks for its part for all")
+            lines.append(f"  shared by {self.multicast} CTAs, each of which loads its part for all")
         if not self.rules:
             lines += [f"  broken: {rule}" for rule in self.rules.broken]
         return "\n".join(lines)
@@ -155,7 +155,7 @@ def make_tma_copy(
     dtype: Any,
     multicast: int = 1,
 ) -> TmaCopy:
-    """Return the boxes by which the copy engine brings tiles of a tensor to shared memory, or back: CuTe's
+    """Return the boxes by which TMA loads tiles of a tensor to shared memory, or back: CuTe's
     ``make_tma_copy``.
 
     The box is the longest piece of shared memory, in the order of its layout, that is a box of the tensor, too.
@@ -173,7 +173,7 @@ def make_tma_copy(
     dtype
         The element type, as in `value_type`, of 8 bits or more.
     multicast
-        So many CTAs share the tile, a power of two up to 16; for "SM90_TMA_LOAD_MULTICAST".
+        The number of CTAs that share the tile, a power of two up to 16; for "SM90_TMA_LOAD_MULTICAST".
 
     Raises OperandError for what is no operation, type or number of CTAs, LayoutError for a tile that has no box, or
     whose fastest mode is not the tensor's. What the engine refuses for other reasons is in `TmaCopy.rules`.
@@ -227,7 +227,7 @@ def make_tma_copy(
 def tma_partition(
     copy: TmaCopy, smem: Layout | ComposedLayout, coordinates: Tensor, *, cta: int = 0
 ) -> tuple[Tensor, Layout | ComposedLayout, int]:
-    """Return what a CTA asks for: coordinates, and the layout and the first element of where they go, CuTe's
+    """Return what a CTA loads: coordinates, and the layout and the first element of where they go, CuTe's
     ``tma_partition``.
 
     Parameters
@@ -407,7 +407,7 @@ def _extent_and_stride(tensor: Layout, stride: Any) -> tuple[int, int]:
 
 
 def _shared_box(box: list[int], multicast: int) -> tuple[int, ...]:
-    """What each of the CTAs that share a tile asks for: a part along the last modes."""
+    """What each of the CTAs that share a tile loads: a part along the last modes."""
     for i in reversed(range(len(box))):
         if multicast == 1:
             break

@@ -30,12 +30,12 @@ class Candidate(NamedTuple):
         What is copied, by its letters: A and B first, so that they lie in vectors of 16 bytes, and C in the end, from a
         dense array that is written instead. ``""`` if nothing is.
     cluster
-        (M,N,K): CTAs of a cluster with neighbouring tiles along M, which share tiles of B, along N, which share tiles
+        (M,N,K): CTAs of a cluster with adjacent tiles along M, which share tiles of B, along N, which share tiles
         of A (multicast), and such as share K, which reduce their sums through distributed shared memory. (1,1,1): no
         cluster. None leaves it to the kernel's family. The first two change no bit.
     raster
-        Rows of clusters of a band that is gone through column by column, for the L2; 0: tiles are in the order of the
-        grid. None leaves it to the kernel's family. It changes no bit.
+        The height of a raster band, in rows of clusters; each band goes column by column, for hits in L2. 0: tiles are
+        in the order of the grid. None leaves it to the kernel's family. It changes no bit.
     """
 
     kernel: str
@@ -97,7 +97,7 @@ class Step:
     rejected
         (variant, reason) for each candidate that cannot run.
     is_main
-        Whether it multiplies A by B, or is the copy that was asked for.
+        Whether it multiplies A by B, or is the copy itself.
     us
         What it is expected to take, in microseconds.
     bytes

@@ -49,7 +49,7 @@ def gemm(
         ``"auto"``, or the name of a kernel or of a variant, see `kernels`. A GPU kernel named for host arrays runs in
         the emulator if there is no GPU to use, see `cuda_available`.
     config
-        A `Candidate` of `explain`, to be taken in place of a choice: kernel, roles of A and B, parts of K.
+        A `Candidate` of `explain`, to be taken in place of a choice: kernel, roles of A and B, split-K.
     stream
         Where to launch on a GPU: a ``cudaStream_t`` as an int, or a stream of CuPy, PyTorch or cuda.core. By default
         the current stream of A's library if that is PyTorch or CuPy, else the legacy default stream. The libraries are
@@ -78,7 +78,7 @@ def gemm(
     batch_invariant
         Choose among kernels that add in one order only, so that the bits of a row do not depend on M, N and L.
     workspace
-        The most bytes of memory that the product may take beside its arrays: for parts of K and their sums, for factors
+        The most bytes of memory that the product may take beside its arrays: for partial sums of split-K, for factors
         and results that are packed, for operands that are summed first. By default an eighth of a GPU's memory for what
         is packed, and as much as it takes for the others. With less it may be slower.
     order

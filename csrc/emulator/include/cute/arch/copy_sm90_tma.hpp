@@ -1,6 +1,6 @@
 #pragma once
 
-// Stands in front of the header of the same name when kernels are compiled for the emulator: the copy engine.
+// Stands in front of the header of the same name when kernels are compiled for the emulator: TMA.
 #define SM90_TMA_LOAD_3D SM90_TMA_LOAD_3D_of_cuda
 #define SM90_TMA_LOAD_5D SM90_TMA_LOAD_5D_of_cuda
 #define SM90_TMA_LOAD_MULTICAST_5D SM90_TMA_LOAD_MULTICAST_5D_of_cuda
@@ -48,7 +48,7 @@ struct SM90_TMA_STORE_5D {
   }
 };
 
-inline void tma_store_fence() { cute_py::emulator::fence_for_copy_engine(); }
+inline void tma_store_fence() { cute_py::emulator::fence_async_proxy(); }
 inline void tma_store_arrive() { cute_py::emulator::store_commit(); }
 template <int Count>
 void tma_store_wait() {

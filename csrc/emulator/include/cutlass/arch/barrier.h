@@ -48,7 +48,7 @@ struct NamedBarrier {
 };
 
 inline void fence_barrier_init() { cute_py::emulator::fence_mbarriers(); }
-inline void fence_view_async_shared() { cute_py::emulator::fence_for_copy_engine(); }
+inline void fence_view_async_shared() { cute_py::emulator::fence_async_proxy(); }
 
 }  // namespace emulated
 }  // namespace cutlass::arch
