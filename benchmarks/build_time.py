@@ -1,7 +1,8 @@
-"""What a build took: ``python benchmarks/build_time.py build/cp311-cp311-linux_x86_64 [--cuda]``.
+"""What a build took: ``python benchmarks/build_time.py build/cp311-cp311-linux_x86_64 [--cuda] [--slack 1.3]``.
 
-Reads ninja's log and prints wall time, core-seconds and the slowest translation units. Exits with 1 if a budget is exceeded.
-The log is that of the last time each file was built, so it speaks of one build only if that began with an empty folder.
+Reads ninja's log and prints wall time, core-seconds and the slowest translation units. Exits with 1 if a budget is
+exceeded by more than the slack, which is for machines that are slow or busy. The log is that of the last time each file
+was built, so it speaks of one build only if that began with an empty folder.
 """
 
 from __future__ import annotations
@@ -11,8 +12,11 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-WALL_BUDGET = {"CPU only": 90.0, "CUDA": 600.0}  # seconds on two cores
-UNIT_BUDGET = 60.0  # seconds for one translation unit
+# Seconds on two cores, of both together, and of one translation unit. Nobody raises them without a reason in
+# docs/perf/build-time.md.
+WALL_BUDGET = {"CPU only": 120.0, "CUDA": 600.0}
+CORE_BUDGET = {"CPU only": 200.0, "CUDA": 1200.0}
+UNIT_BUDGET = {"CPU only": 45.0, "CUDA": 120.0}
 
 
 @dataclass(frozen=True)
@@ -40,21 +44,23 @@ def read_log(path: Path) -> list[Step]:
     return list(steps.values())
 
 
-def over_budget(steps: list[Step], kind: str) -> list[str]:
+def over_budget(steps: list[Step], kind: str, slack: float = 1.0) -> list[str]:
     """Return what takes longer than it may, in words."""
     wall = max(step.end for step in steps) - min(step.start for step in steps)
-    found = [f"wall time {wall:.0f} s is over {WALL_BUDGET[kind]:.0f} s"] if wall > WALL_BUDGET[kind] else []
-    return found + [
-        f"{step.output} takes {step.seconds:.0f} s, over {UNIT_BUDGET:.0f} s"
-        for step in steps
-        if step.seconds > UNIT_BUDGET
+    cores = sum(step.seconds for step in steps)
+    taken = [
+        ("wall time is", wall, WALL_BUDGET[kind] * slack),
+        ("all steps together take", cores, CORE_BUDGET[kind] * slack),
+        *((f"{step.output} takes", step.seconds, UNIT_BUDGET[kind] * slack) for step in steps),
     ]
+    return [f"{what} {seconds:.0f} s, over {most:.0f} s" for what, seconds, most in taken if seconds > most]
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="What a build took, from ninja's log.")
     parser.add_argument("folder", type=Path, help="where the build was made")
     parser.add_argument("--cuda", action="store_true", help="the build has GPU kernels")
+    parser.add_argument("--slack", type=float, default=1.0, help="times the budgets")
     parser.add_argument("--most", type=int, default=15, help="how many files to list")
     options = parser.parse_args(arguments)
     steps = read_log(options.folder / ".ninja_log")
@@ -64,7 +70,7 @@ def main(arguments: list[str] | None = None) -> int:
     print(f"wall {wall:.0f} s, core-seconds {sum(step.seconds for step in steps):.0f}, {len(steps)} steps")
     for step in sorted(steps, key=lambda step: -step.seconds)[: options.most]:
         print(f"{step.seconds:7.1f} s  {step.output}")
-    exceeded = over_budget(steps, "CUDA" if options.cuda else "CPU only")
+    exceeded = over_budget(steps, "CUDA" if options.cuda else "CPU only", options.slack)
     for line in exceeded:
         print(f"over budget: {line}")
     return 1 if exceeded else 0

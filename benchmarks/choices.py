@@ -7,7 +7,7 @@
 `record` draws products of five kinds in turns: square ones (M, N, K from 64 to 8192), small ones (1 to 512), thin ones (one of M, N, K
 is short), batches, and contractions of several modes. It checks every candidate of `explain` against float64, times it, and
 writes a line for each product: what it is, microseconds by candidate, and which one was chosen. The first line of a file is the
-device and the kernels, which candidates name by their places: "3 t8AB" is kernel 3 with A and B exchanged, K in 8 parts, A and B
+device and the kernels, which candidates name by their places: "3 t8AB" is kernel 3 with A and B exchanged, K split by 8, A and B
 packed. On a GPU (needs PyTorch) a time is device time, of a CUDA graph of repeated calls.
 
 `regret` is the time of the candidate that is chosen now over that of the best one that was measured. It needs no GPU. The records in

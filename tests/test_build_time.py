@@ -27,10 +27,11 @@ def log(folder: Path, *steps: tuple[int, int, str]) -> Path:
 @pytest.mark.parametrize(
     ("steps", "cuda", "message"),
     [
-        ([(0, 50_000, "a.o"), (0, 80_000 - 1, "b.o")], False, "b.o takes 80 s, over 60 s"),
-        ([(0, 50_000, "a.o"), (50_000, 91_000, "b.o")], False, "wall time 91 s is over 90 s"),
-        ([(0, 50_000, "a.o"), (50_000, 91_000, "b.o")], True, ""),
-        ([(0, 50_000, "a.o"), (0, 70_000, "b.o"), (0, 20_000, "b.o")], False, ""),
+        ([(0, 30_000, "a.o"), (0, 46_000, "b.o")], False, "b.o takes 46 s, over 45 s"),
+        ([(0, 40_000, "a.o"), (81_000, 121_000, "b.o")], False, "wall time is 121 s, over 120 s"),
+        ([(i, i + 41_000, f"{i}.o") for i in range(5)], False, "all steps together take 205 s, over 200 s"),
+        ([(0, 50_000, "a.o"), (50_000, 130_000, "b.o")], True, ""),
+        ([(0, 40_000, "a.o"), (0, 70_000, "b.o"), (0, 20_000, "b.o")], False, ""),
     ],
 )
 def test_budgets(
@@ -45,6 +46,12 @@ def test_budgets(
     assert code == (1 if message else 0)
     assert message in printed
     assert ("over budget" in printed) == bool(message)
+
+
+def test_slack_is_times_the_budgets(tmp_path: Path) -> None:
+    folder = str(log(tmp_path, (0, 50_000, "a.o")))
+    assert build_time.main([folder]) == 1
+    assert build_time.main([folder, "--slack", "1.2"]) == 0
 
 
 def test_the_report_adds_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

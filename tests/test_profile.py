@@ -14,8 +14,8 @@ import pytest
 
 import cute_py
 from cute_py import Device, OperandError
+from cute_py.catalogue import profile
 from cute_py.cli import main
-from cute_py.machine import profile
 
 
 @pytest.fixture

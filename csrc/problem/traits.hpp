@@ -134,7 +134,7 @@ enum class Form {
   predicated,  // any extents and strides; one mode in each group
   nested,      // any extents, strides and modes
   vectors,     // the same, but along an operand's major the elements of each vector lie side by side, aligned to it
-  elements,    // as nested, one element at a time, those of neighbouring threads along an operand's major
+  elements,    // as nested, one element at a time; adjacent threads go along an operand's major
   gett,        // any extents and strides; two modes in M, as a nested CuTe shape, and one in N and in K
 };
 

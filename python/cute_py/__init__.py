@@ -129,7 +129,7 @@ def _find_unit(name: str) -> None:
 
 
 def _find_profile(name: str) -> tuple[float, ...] | None:
-    from cute_py.machine import profile  # only the first use of a GPU reads a file
+    from cute_py.catalogue import profile  # only the first use of a GPU reads a file
 
     return profile.find(name)
 

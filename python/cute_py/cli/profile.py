@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 
+from cute_py.catalogue import profile
 from cute_py.errors import CuteError
-from cute_py.machine import profile
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from cute_py._files import write_whole
 from cute_py.errors import OperandError, UnsupportedProblemError
 from cute_py.machine.devices import Device, devices
+from cute_py.products.permutation import permute
 from cute_py.units import cache
 
 __all__ = ["MEASURED", "find", "forget", "measure", "save"]
@@ -100,8 +101,6 @@ def raw(device: Device, l2_bytes: int) -> tuple[float, float, float]:
     best; of copies within L2, bytes read and written by a multiprocessor in a cycle.
     """
     import torch
-
-    from cute_py.products.permutation import permute
 
     def copies(elements: int) -> Callable[[], Any]:
         source, target = (torch.zeros(elements, device=f"cuda:{device.ordinal}") for _ in range(2))
