@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "base/caches.hpp"
+
 namespace cute_py {
 
 // The instruction set that a CPU kernel was compiled for.
@@ -34,6 +36,7 @@ struct DeviceInfo {
   int clock_mhz = 0;             // of the multiprocessors, at most
   int memory_gb_per_s = 0;       // of its own memory
   Isa isa = Isa::baseline;       // of a CPU
+  CacheSizes caches;             // of a CPU
   bool copies_arrays = false;    // of one that is invented: host arrays are not taken to lie there
 
   // How many clusters run at a time of 2, 4 and 8 CTAs that need a multiprocessor each; 0: nobody was asked. A cluster
