@@ -41,11 +41,6 @@ struct Factor {
 
   Scalar const* at(std::int64_t offset) const { return static_cast<Scalar const*>(data) + kParts<compute> * offset; }
 
-  // A line of it in the type that is computed in.
-  void load(Line const& line, std::int64_t count, Scalar* to) const {
-    load_line<Accumulator, factor_types(compute)>(data, type, line, count, reinterpret_cast<Accumulator*>(to));
-  }
-
   void const* data;
   Role role;
   DType type;
@@ -65,6 +60,12 @@ struct Factors {
   LoopPlan const& plan;
   Factor<compute> a;
   Factor<compute> b;
+
+  // A line of a factor in the type that is computed in.
+  void load(Factor<compute> const& x, Line const& line, std::int64_t count, Scalar* to) const {
+    using Accumulator = typename Arithmetic<compute>::Accumulator;
+    load_line<factor_types(compute)>(kernels, x.data, x.type, line, count, reinterpret_cast<Accumulator*>(to));
+  }
 
   void multiply(std::int64_t count, std::int64_t steps, LineFactor<Scalar> const& x, LineFactor<Scalar> const& y,
                 Scalar* acc, bool is_first) const {

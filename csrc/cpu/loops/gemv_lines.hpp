@@ -45,7 +45,7 @@ class GemvLines {
     if (x.is_own_type && (stride == 0 || stride == 1)) return {x.at(offset), stride == 1, x.step};
     auto const width = stride == 0 ? 1 : count;
     for (std::int64_t p = 0; p < steps; ++p) {
-      x.load({offset + p * x.step, stride}, width, buffer + kParts<compute> * p * width);
+      of_.load(x, {offset + p * x.step, stride}, width, buffer + kParts<compute> * p * width);
     }
     return {buffer, stride != 0, width};
   }

@@ -165,7 +165,7 @@ class GemvRows {
     auto const last = of_rows.lanes - 1;
     if (!varies(x, of_rows)) {
       if (x.is_own_type) return {x.at(rows[0] + offset), false, x.step};
-      x.load({rows[0] + offset, x.step}, steps, buffer);
+      of_.load(x, {rows[0] + offset, x.step}, steps, buffer);
       return {buffer, false, 1};
     }
     if constexpr (!kComplex) {
@@ -191,11 +191,20 @@ class GemvRows {
         return {buffer, true, width};
       }
     }
+    auto const scatter = [&](Scalar const* from, std::int64_t step, std::int64_t lane) {
+      auto* const to = buffer + kParts * lane;
+      for (std::int64_t p = 0; p < steps; ++p) {
+        for (int part = 0; part < kParts; ++part) to[kParts * p * width + part] = from[kParts * p * step + part];
+      }
+    };
     Scalar row[kParts * kStepsOfRows];
     for (std::int64_t lane = 0; lane < width; ++lane) {
-      if (lane <= last) x.load({rows[lane] + offset, x.step}, steps, row);
-      for (std::int64_t p = 0; p < steps; ++p) {
-        std::copy_n(row + kParts * p, kParts, buffer + kParts * (p * width + lane));
+      auto const at = rows[std::min(lane, last)] + offset;
+      if (x.is_own_type) {
+        scatter(x.at(at), x.step, lane);
+      } else {
+        if (lane <= last) of_.load(x, {at, x.step}, steps, row);
+        scatter(row, 1, lane);
       }
     }
     return {buffer, true, width};

@@ -228,7 +228,8 @@ class SmallProducts {
       auto b_step = b_.step;
       if (!b_.is_own_type) {
         for (std::int64_t j = 0; j < columns; ++j) {
-          load_line<T, factor_types(compute)>(b_.data, b_.type, {from_b + j * b_.row, b_.step}, steps, s.b + j * steps);
+          load_line<factor_types(compute)>(kernels_, b_.data, b_.type, {from_b + j * b_.row, b_.step}, steps,
+                                           s.b + j * steps);
         }
         b = s.b;
         b_column = steps;
@@ -282,7 +283,8 @@ class SmallProducts {
       return;
     }
     for (std::int64_t p = 0; p < steps; ++p) {
-      load_line<T, factor_types(compute)>(a_.data, a_.type, {at + p * a_.step, a_.row}, rows, packed + p * rows_);
+      load_line<factor_types(compute)>(kernels_, a_.data, a_.type, {at + p * a_.step, a_.row}, rows,
+                                       packed + p * rows_);
     }
   }
 
