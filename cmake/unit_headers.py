@@ -1,4 +1,4 @@
-"""Collect the headers that units of kernels include: ours, CuTe's and CUTLASS's, CUDA's and CCCL's.
+"""Collect the headers that units of kernels include, for the emulator and for the CPU: ours, CuTe's and CUTLASS's, CUDA's and CCCL's.
 
 Usage: unit_headers.py COMPILER OUTPUT CSRC CUTLASS CUDA CCCL
 
@@ -18,13 +18,21 @@ from pathlib import Path
 
 def included(compiler: str, csrc: Path, system: list[Path]) -> list[Path]:
     """Return every file that families of kernels include."""
-    paths = [*csrc.glob("kernels/*/variants*.hpp"), *csrc.glob("kernels/common/*.hpp")]  # rules include the latter
-    names = ["instances/launch_emulator.hpp", "instances/unit_entry.hpp"]
-    names += sorted(str(path.relative_to(csrc)) for path in paths)
+    kernels = [*csrc.glob("kernels/*/variants*.hpp"), *csrc.glob("kernels/common/*.hpp")]  # rules include the latter
+    names = ["instances/launch_emulator.hpp", *sorted(str(path.relative_to(csrc)) for path in kernels)]
+    on_cpu = ["cpu/family.hpp", "cpu/model.hpp", "base/parallel.hpp", "base/workspace.hpp", "instances/unit_entry.hpp"]
+    return [
+        *included_by(names, compiler, [csrc / "emulator" / "include", csrc], system),
+        *included_by(on_cpu, compiler, [csrc], system),
+    ]
+
+
+def included_by(names: list[str], compiler: str, own: list[Path], system: list[Path]) -> list[Path]:
+    """Return every file that a source with these includes reads."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "all.cpp"
         source.write_text("".join(f'#include "{name}"\n' for name in names))
-        command = [compiler, "-M", "-std=c++17", f"-I{csrc / 'emulator' / 'include'}", f"-I{csrc}"]
+        command = [compiler, "-M", "-std=c++17", *(f"-I{path}" for path in own)]
         command += [f"-isystem{path}" for path in system]
         rule = subprocess.run([*command, str(source)], check=True, capture_output=True, text=True).stdout
     words = rule.partition(":")[2].replace("\\\n", " ").replace("\\ ", "\0").split()

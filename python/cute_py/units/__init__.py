@@ -20,25 +20,33 @@ __all__ = ["compile_unit", "load_unit"]
 
 
 def compile_unit(family: str | os.PathLike[str], *, flags: Sequence[str] = ()) -> Path:
-    """Compile a family of kernels for the emulator, and return the shared object, which is kept in the cache.
+    """Compile a family of kernels, for the emulator or the CPU, into a shared object that is kept in the cache.
 
     `family` is a folder as those of ``csrc/kernels`` are: ``family.hpp``, lists of variants in ``variants*.hpp``, and
-    its rules in ``rules.cpp``. It is included by its own name, ``kernels/<family>/...``. `flags` go to the compiler.
+    its rules in ``rules.cpp``. It is included by its own name, ``kernels/<family>/...``. Or it is a folder as those of
+    ``csrc/cpu`` are: ``family.cpp``, whose last function is ``add_<family>``, and ``rules.cpp``, included as
+    ``cpu/<family>/...``. `flags` go to the compiler.
     Raises OperandError for another folder, and UnitError, with the compiler's words, where it cannot be compiled.
     """
     folder = Path(family).resolve()
-    lists = sorted(folder.glob("variants*.hpp"))
-    rules = folder / "rules.cpp"
-    if not lists or not rules.exists():
+    lists = sorted(path.name for path in folder.glob("variants*.hpp"))
+    is_for_cpu = (folder / "family.cpp").exists()
+    has_rules = (folder / "rules.cpp").exists()
+    if not has_rules or not (lists or is_for_cpu):
         raise OperandError(
-            f"compile_unit: {folder} has no {'rules.cpp' if lists else 'variants.hpp'}\n"
-            "  next: a folder like those of csrc/kernels; docs/adding-a-kernel.md shows one"
+            f"compile_unit: {folder} has no {'variants.hpp or family.cpp' if has_rules else 'rules.cpp'}\n"
+            "  next: a folder like those of csrc/kernels or csrc/cpu; docs/adding-a-kernel.md shows both"
         )
-    own = Path("kernels") / folder.name
-    names = ", ".join(f"cute_py::kernels::{folder.name}_{path.stem}" for path in lists)
-    text = "".join(f'#include "{own / path.name}"\n' for path in lists)
-    text = emulator.INCLUDES + text + f'#include "{own / rules.name}"\nCUTE_PY_UNIT({names})\n'
-    return compile_source(Source(folder.name, text, {own: folder}, tuple(flags)))
+    if is_for_cpu:
+        includes, own, files = '#include "instances/unit_entry.hpp"\n', Path("cpu") / folder.name, ["family.cpp"]
+        added = [f"cute_py::cpu::add_{folder.name}"]
+    else:
+        includes, own, files = emulator.INCLUDES, Path("kernels") / folder.name, lists
+        added = [emulator.added(f"{folder.name}_{Path(name).stem}") for name in lists]
+    text = includes + "".join(f'#include "{own / name}"\n' for name in (*files, "rules.cpp"))
+    text += f"CUTE_PY_UNIT({', '.join(added)})\n"
+    target = "cpu" if is_for_cpu else "emulator"
+    return compile_source(Source(folder.name, text, {own: folder}, tuple(flags), target))
 
 
 def load_unit(path: str | os.PathLike[str]) -> list[str]:

@@ -37,12 +37,15 @@ class Source:
         Folders that it includes by other names: name -> folder.
     flags
         Of the compiler, beside those of every unit.
+    target
+        ``"emulator"`` or ``"cpu"``.
     """
 
     name: str
     text: str
     folders: Mapping[Path, Path] = field(default_factory=dict)
     flags: tuple[str, ...] = ()
+    target: str = "emulator"
 
 
 def home() -> Path:
@@ -75,16 +78,20 @@ def compiler() -> tuple[str, str]:
     )
 
 
-def flags() -> list[str]:
-    """Return the flags of every unit, without paths."""
+def flags(target: str = "emulator") -> list[str]:
+    """Return the flags of every unit for a target, without paths."""
     facts = build()
     shared = ["-std=c++17", "-fPIC", "-fvisibility=hidden", "-w", "-DNDEBUG"]
+    if target == "cpu":
+        return [*shared, "-O3", "-ffp-contract=off"]  # as csrc/cpu/CMakeLists.txt
     return [*shared, f"-DCUTE_PY_BUILD_SET={facts['build_set']}", *facts["emulator_options"]]
 
 
-def include_flags() -> list[str]:
+def include_flags(target: str) -> list[str]:
     headers = home() / "include"
-    own = (headers / "csrc" / "emulator" / "include", headers / "csrc")
+    own = [headers / "csrc"]
+    if target == "emulator":
+        own.insert(0, headers / "csrc" / "emulator" / "include")
     others = (headers / "cutlass", headers / "cuda", headers / "cuda" / "cccl")
     return [*(f"-I{path}" for path in own), *(f"-isystem{path}" for path in others)]
 
@@ -113,11 +120,12 @@ def compile_source(source: Source) -> Path:
         for alias, original in source.folders.items():
             (folder / alias).parent.mkdir(parents=True, exist_ok=True)
             (folder / alias).symlink_to(original)
-        command = [path, *flags(), *source.flags, f"-I{folder}", *include_flags()]
+        own_flags = [*flags(source.target), *source.flags]
+        command = [path, *own_flags, f"-I{folder}", *include_flags(source.target)]
         text = run(source, [*command, "-E", "-P", str(file)])
         linked = (home() / "libcute_py_unit.a").read_bytes()
         key = hashlib.sha256()
-        for part in (text.encode(), linked, "\0".join([*flags(), *source.flags, version]).encode()):
+        for part in (text.encode(), linked, "\0".join([*own_flags, version]).encode()):
             key.update(hashlib.sha256(part).digest())
         found = cache.unit(key.hexdigest())
         with cache.locked(key.hexdigest()):
