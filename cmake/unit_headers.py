@@ -1,4 +1,4 @@
-"""Collect the headers that units of kernels include: ours, CuTe's and CUTLASS's, CUDA's and CCCL's.
+"""Collect the headers that units of kernels include, for the emulator and for the CPU: ours, CuTe's and CUTLASS's, CUDA's and CCCL's.
 
 Usage: unit_headers.py COMPILER OUTPUT CSRC CUTLASS CUDA CCCL
 
@@ -15,30 +15,32 @@ import sys
 import tempfile
 from pathlib import Path
 
-# What a unit includes beside its list of variants: what the emulator's, and a GPU's.
-LAUNCHES = {
-    "emulator": ["instances/launch_emulator.hpp", "instances/unit_entry.hpp"],
-    "cuda": ["instances/launch_cuda.cuh", "instances/tensor_map.cu"],
-}
-
 
 def included(compiler: str, csrc: Path, system: list[Path]) -> list[Path]:
     """Return every file that families of kernels include, for each target."""
-    paths = [*csrc.glob("kernels/*/variants*.hpp"), *csrc.glob("kernels/common/*.hpp")]  # rules include the latter
-    lists = sorted(str(path.relative_to(csrc)) for path in paths)
-    found = []
-    for target, launches in LAUNCHES.items():
-        with tempfile.TemporaryDirectory() as folder:
-            source = Path(folder) / "all.cpp"
-            source.write_text("".join(f'#include "{name}"\n' for name in [*launches, *lists]))
-            # The emulator's headers stand in front of CuTe's of the same names.
-            own = [csrc / "emulator" / "include", csrc] if target == "emulator" else [csrc]
-            command = [compiler, "-M", "-std=c++17", *(f"-I{path}" for path in own)]
-            command += [f"-isystem{path}" for path in system]
-            rule = subprocess.run([*command, str(source)], check=True, capture_output=True, text=True).stdout
-        words = rule.partition(":")[2].replace("\\\n", " ").replace("\\ ", "\0").split()
-        found += [Path(word.replace("\0", " ")) for word in words]
-    return found
+    kernels = [*csrc.glob("kernels/*/variants*.hpp"), *csrc.glob("kernels/common/*.hpp")]  # rules include the latter
+    lists = sorted(str(path.relative_to(csrc)) for path in kernels)
+    emulator = ["instances/launch_emulator.hpp", *lists]
+    cuda = ["instances/launch_cuda.cuh", "instances/tensor_map.cu", *lists]
+    cpu = ["cpu/family.hpp", "cpu/model.hpp", "base/parallel.hpp", "base/workspace.hpp", "instances/unit_entry.hpp"]
+    return [
+        # The emulator's headers stand in front of CuTe's of the same names.
+        *included_by(emulator, compiler, [csrc / "emulator" / "include", csrc], system),
+        *included_by(cuda, compiler, [csrc], system),
+        *included_by(cpu, compiler, [csrc], system),
+    ]
+
+
+def included_by(names: list[str], compiler: str, own: list[Path], system: list[Path]) -> list[Path]:
+    """Return every file that a source with these includes reads."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "all.cpp"
+        source.write_text("".join(f'#include "{name}"\n' for name in names))
+        command = [compiler, "-M", "-std=c++17", *(f"-I{path}" for path in own)]
+        command += [f"-isystem{path}" for path in system]
+        rule = subprocess.run([*command, str(source)], check=True, capture_output=True, text=True).stdout
+    words = rule.partition(":")[2].replace("\\\n", " ").replace("\\ ", "\0").split()
+    return [Path(word.replace("\0", " ")) for word in words]
 
 
 def main() -> None:

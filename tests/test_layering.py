@@ -21,7 +21,7 @@ CSRC = {
     "kernels": {"base", "numeric", "problem"},
     "cpu": {"base", "numeric", "problem"},
     "emulator": {"base", "kernels", "problem"},
-    "instances": {"base", "catalogue", "emulator", "kernels", "problem"},
+    "instances": {"base", "catalogue", "cpu", "emulator", "kernels", "problem"},
     "runtime": {"base", "problem"},
     "dispatch": {"base", "instances", "problem"},
     "execution": {"base", "dispatch", "instances", "problem", "runtime"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -185,6 +186,52 @@ def test_a_family_of_ones_own_is_loaded_and_chosen_from(run: Run, family: Path) 
     assert done.returncode == 0, done.stderr
 
 
+@pytest.fixture
+def cpu_family(tmp_path: Path) -> Path:
+    """The family for the CPU that docs/adding-a-kernel.md shows."""
+    page = (ROOT / "docs" / "adding-a-kernel.md").read_text()
+    family, rules = re.findall(r"```cpp\n(.*?)```", page, re.DOTALL)
+    folder = tmp_path / "outer"
+    folder.mkdir()
+    (folder / "family.cpp").write_text(family)
+    (folder / "rules.cpp").write_text(rules)
+    return folder
+
+
+def test_a_family_for_the_cpu_is_loaded_and_chosen_from(run: Run, cpu_family: Path) -> None:
+    program = f"""
+        import cute_py.units, numpy as np
+        A, B = np.random.rand(70, 30).astype("f"), np.random.rand(50, 30).astype("f")
+        before = len(cute_py.kernels())
+        cute_py.gemm(A, B)  # decided without it
+        assert "cpu_outer_f32" not in {{c.kernel for c in cute_py.gemm.explain(A, B).candidates}}
+        unit = cute_py.units.compile_unit({str(cpu_family)!r})
+        assert cute_py.units.load_unit(unit) == ["cpu_outer_f32"]
+        assert len(cute_py.kernels()) == before + 1
+        kernel = cute_py.kernels()["cpu_outer_f32"]
+        assert (kernel.kernel, kernel.targets, kernel.compute) == ("cpu_outer", ("cpu",), "float32")
+        expected = np.zeros((70, 50), np.float32)
+        for k in range(30):
+            expected += A[:, k : k + 1] * B[:, k]
+        assert np.array_equal(cute_py.gemm(A, B, kernel="cpu_outer"), expected)
+        C = np.ones((70, 50), np.float32)
+        cute_py.gemm(A, B, C, alpha=0.5, beta=2, kernel="cpu_outer_f32")
+        np.testing.assert_allclose(C, 0.5 * A @ B.T + 2, rtol=1e-5)
+        assert cute_py.gemm.explain(A, B, kernel="cpu_outer").chosen == "cpu_outer_f32"
+        listed = {{c.kernel: c.us for c in cute_py.gemm.explain(A, B).candidates}}
+        assert listed["cpu_outer_f32"] > min(listed.values())
+        for X, options in ((A, {{"epilogue": cute_py.Epilogue(activation="relu")}}), (A.astype("d"), {{}})):
+            try:
+                cute_py.gemm(X, B.astype(X.dtype), kernel="cpu_outer_f32", **options)
+            except cute_py.UnsupportedProblemError as error:
+                assert "cpu_outer_f32" in str(error), error
+            else:
+                raise AssertionError(options)
+    """
+    done = run(program)
+    assert done.returncode == 0, done.stderr
+
+
 def test_what_is_no_unit_is_refused(tmp_path: Path, family: Path) -> None:
     text = tmp_path / "text.so"
     text.write_text("no library")
@@ -242,7 +289,7 @@ def one_kernel(family: Path) -> Path:
 def test_a_unit_for_a_gpu_needs_nvcc_and_an_architecture(
     family: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(OperandError, match=r"target='cpu'\n  next: 'emulator' or 'cuda'"):
+    with pytest.raises(OperandError, match=r"target='cpu'\n  next: 'emulator' or 'cuda' for a folder like this"):
         units.compile_unit(family, target="cpu")
     with pytest.raises(OperandError, match="architectures= are those of GPUs"):
         units.compile_unit(family, architectures=["80"])

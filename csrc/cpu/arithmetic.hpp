@@ -17,8 +17,19 @@ inline constexpr std::int64_t kBlockOfK = 384;
 // of groups are added in a wider sum.
 inline constexpr std::int64_t kBlocksOfGroup = 16;
 
-// A small product takes as long as so many multiply-adds of a large one, however few it has.
+// Multiply-adds that a thread is worth starting for: of register tiles, and of loops that wait for memory. A small
+// product takes as long as kLeastWork of them, however few it has.
+inline constexpr double kWorkPerThread = 1 << 21;
+inline constexpr double kWorkPerThreadOfLoops = 1 << 18;
 inline constexpr double kLeastWork = 512;
+
+// How many threads share so much work; an estimate counts fractions of them.
+inline double threads_for(double work, double of_thread, std::int64_t most) {
+  return std::clamp(work / of_thread, 1.0, static_cast<double>(std::max<std::int64_t>(most, 1)));
+}
+
+// So many multiply-adds lie between two questions whether to stop.
+inline constexpr std::int64_t kWorkUnchecked = 1 << 22;
 
 // What a kind of product is computed with.
 template <Compute compute>
@@ -54,9 +65,10 @@ struct Arithmetic<Compute::i32> {
 // Those before fast_f32, for which a host computes in float32.
 inline constexpr int kComputesOnHost = static_cast<int>(Compute::fast_f32);
 
+// The end of a variant's name; copies are of all types.
 constexpr char const* letters_of(Compute compute) {
-  constexpr char const* kLetters[kComputesOnHost] = {"f32", "tf32", "f64", "c64", "c128", "i32"};
-  return kLetters[static_cast<int>(compute)];
+  constexpr char const* kLetters[kComputesOnHost] = {"_f32", "_tf32", "_f64", "_c64", "_c128", "_i32"};
+  return compute == Compute::copy ? "" : kLetters[static_cast<int>(compute)];
 }
 
 // Scalars of a number: two of a complex one.

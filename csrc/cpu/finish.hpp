@@ -17,7 +17,7 @@ struct Line {
 };
 
 // Reads a line of an array as numbers of type T.
-template <class T, DTypeSet set = numeric::kReadableOnHost<T>>
+template <class T, DTypeSet set>
 void load_line(void const* data, DType type, Line const& line, std::int64_t count, T* to) {
   numeric::with_type<set>(type, [&](auto const& sample) {
     using Stored = std::decay_t<decltype(sample)>;
@@ -28,6 +28,17 @@ void load_line(void const* data, DType type, Line const& line, std::int64_t coun
       for (std::int64_t i = 0; i < count; ++i) to[i] = numeric::convert<T>(numeric::load(from + i * line.stride));
     }
   });
+}
+
+// The same, of contiguous 16-bit numbers in vectors.
+template <DTypeSet set, class Scalar, class T>
+void load_line(Kernels<Scalar> const& kernels, void const* data, DType type, Line const& line, std::int64_t count,
+               T* to) {
+  if constexpr (std::is_same_v<T, float>) {
+    auto const* const from = static_cast<char const*>(data) + line.offset * bytes_of(type);
+    if (line.stride == 1 && kernels.convert.widen(type, count, from, to)) return;
+  }
+  load_line<T, set>(data, type, line, count, to);
 }
 
 // D = epilogue(sums) for lines of the result.
@@ -108,9 +119,7 @@ class Finish {
       if (lines[role].stride == 1 && g_.type[role] == numeric::kDTypeOf<E>) {
         return static_cast<E const*>(x_.data[role]) + lines[role].offset;
       }
-      if (!widen(role, lines[role], count, buffer)) {
-        load_line<E>(x_.data[role], g_.type[role], lines[role], count, buffer);
-      }
+      load_line<numeric::kReadableOnHost<E>>(kernels_, x_.data[role], g_.type[role], lines[role], count, buffer);
       return buffer;
     };
     scale(count, alpha_, sums, g_.reads_c ? line_of(Role::c) : nullptr, x);
@@ -164,16 +173,6 @@ class Finish {
         numeric::store(to + i * line.stride, numeric::narrow<Stored>(x[i], g_.saturate));
       }
     });
-  }
-
-  // Reads a line of 16-bit numbers, if it is one.
-  bool widen(Role role, Line const& line, std::int64_t count, E* to) const {
-    if constexpr (std::is_same_v<E, float> && std::is_same_v<Scalar, float>) {
-      return line.stride == 1 &&
-             kernels_.convert.widen(g_.type[role], count, element(x_.data[role], g_.type[role], line.offset), to);
-    } else {
-      return false;
-    }
   }
 
   bool activate_in_vectors(std::int64_t count, E* x) const {

@@ -1,19 +1,23 @@
 #pragma once
 
+#include <algorithm>
+
 #include "problem/entry.hpp"
 
 namespace cute_py::cpu {
 
-// The instruction sets that this build has kernels for, VNNI aside, which int8 alone has, and the widest of them. What
-// is compiled is up to CMakeLists.txt; the processor decides at run time.
+// The instruction sets that this build has kernels for, and those of int8, in ascending order. What is compiled is up
+// to CMakeLists.txt; the processor decides at run time.
 template <Isa... isa>
-struct IsaList {};
+struct IsaList {
+  static constexpr Isa widest = std::max({isa...});
+};
 #ifdef __x86_64__
 using Isas = IsaList<Isa::baseline, Isa::avx2, Isa::avx512>;
-inline constexpr Isa kWidestIsa = Isa::avx512;
+using Int8Isas = IsaList<Isa::baseline, Isa::avx2, Isa::avx512, Isa::avx512_vnni>;
 #else
 using Isas = IsaList<Isa::baseline>;
-inline constexpr Isa kWidestIsa = Isa::baseline;
+using Int8Isas = Isas;
 #endif
 
 }  // namespace cute_py::cpu

@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "cpu/platform.hpp"
+#include "cpu/families.hpp"
 
 // What a host's kernels want packed. The engine packs by itself what is used often.
 namespace cute_py::cpu {

@@ -2,6 +2,7 @@
 #include <string_view>
 #include <utility>
 
+#include "cpu/families.hpp"
 #include "instances/compiled.hpp"
 #include "instances/registry.hpp"
 #include "instances/unit.hpp"
@@ -43,11 +44,7 @@ Registry& registry() {
     std::vector<Entry> entries;
     add_target(Target::cuda, compiled, entries);
     add_target(Target::emulator, compiled, entries);
-    cpu::add_reference(entries);
-    cpu::add_engine(entries);
-    cpu::add_loops(entries);
-    cpu::add_small(entries);
-    cpu::add_copy(entries);
+    for (Entry const& entry : cpu::entries()) entries.push_back(entry);
     return new Registry(std::move(entries));  // never destroyed: threads may outlive the module
   }();
   return *all;

@@ -1,25 +1,29 @@
 #pragma once
 
-#include "instances/add.hpp"
+#include <vector>
+
 #include "instances/unit.hpp"
 
-// The one function that a unit exports. Included by a unit's source after the launches of its target:
+// The one function that a unit exports. It is given the functions that add its variants:
 //
-//   #include "instances/launch_emulator.hpp"
 //   #include "instances/unit_entry.hpp"
+//   #include "instances/launch_emulator.hpp"
 //   #include "kernels/sgemm_1/variants.hpp"
-//   CUTE_PY_UNIT(cute_py::kernels::sgemm_1_variants)
+//   using namespace cute_py;
+//   CUTE_PY_UNIT(instances::add_variants<instances::ThisTarget, kernels::sgemm_1_variants>)
 namespace cute_py::instances {
 
-template <class... Variants>
+using AddVariants = void (*)(std::vector<Entry>& entries);
+
+template <AddVariants... add>
 std::vector<Entry> entries_of_unit() {
   std::vector<Entry> entries;
-  (add_variants<ThisTarget, Variants>(entries), ...);
+  (add(entries), ...);
   return entries;
 }
 
-template <class... Variants>
-inline constexpr Unit kUnit{kUnitAbi, sizeof(Entry), sizeof(Geometry), &entries_of_unit<Variants...>};
+template <AddVariants... add>
+inline constexpr Unit kUnit{kUnitAbi, sizeof(Entry), sizeof(Geometry), &entries_of_unit<add...>};
 
 }  // namespace cute_py::instances
 

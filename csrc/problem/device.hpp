@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "base/caches.hpp"
+
 namespace cute_py {
 
 // The instruction set that a CPU kernel was compiled for.
@@ -44,6 +46,7 @@ struct DeviceInfo {
   int memory_gb_per_s = 0;       // of its own memory
   GpuProfile profile;
   Isa isa = Isa::baseline;     // of a CPU
+  CacheSizes caches;           // of a CPU
   bool copies_arrays = false;  // of one that is invented: host arrays are not taken to lie there
 
   // How many clusters of 2, 4 and 8 CTAs run at a time, one CTA on a multiprocessor; 0: the driver was not asked. A

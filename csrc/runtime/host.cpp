@@ -49,6 +49,7 @@ DeviceInfo host_info() {
   DeviceInfo info;
   info.name = "cpu";
   info.multiprocessors = host_threads();
+  info.caches = host_caches();
 #ifdef __x86_64__
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")) {
     info.isa = __builtin_cpu_supports("avx512vnni") ? Isa::avx512_vnni : Isa::avx512;

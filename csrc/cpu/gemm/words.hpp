@@ -11,7 +11,7 @@ class WordPanels : public RealTile<std::uint32_t> {
  public:
   template <Isa isa>
   static WordPanels of() {
-    return WordPanels(kernels_of<T, std::min(isa, kWidestIsa)>(), word_kernel<isa>());
+    return WordPanels(kernels_of<T, std::min(isa, Isas::widest)>(), word_kernel<isa>());
   }
 
   WordPanels(Kernels<T> const& kernels_, WordKernel const& words)

@@ -24,7 +24,16 @@ from cute_py import _core
 from cute_py.errors import OperandError, UnitError
 from cute_py.units import cache
 
-__all__ = ["Compiler", "Source", "build", "compile_source", "emulator_compiler", "fingerprint", "gpu_compiler"]
+__all__ = [
+    "Compiler",
+    "Source",
+    "build",
+    "compile_source",
+    "cpu_compiler",
+    "emulator_compiler",
+    "fingerprint",
+    "gpu_compiler",
+]
 
 
 @dataclass(frozen=True)
@@ -116,31 +125,50 @@ def first_program(candidates: Iterable[str | None]) -> tuple[str, str] | None:
 
 
 @memory
-def emulator_compiler() -> Compiler:
-    """Return the C++ compiler: $CXX, the one of the build, g++ or clang++. Raises UnitError where there is none."""
-    facts = build()
-    found = first_program([os.environ.get("CXX"), facts["compiler"], "g++", "clang++", "c++"])
+def host_compiler() -> tuple[str, str]:
+    """Return the C++ compiler and its version: $CXX, the one of the build, g++ or clang++.
+
+    Raises UnitError where there is none.
+    """
+    found = first_program([os.environ.get("CXX"), build()["compiler"], "g++", "clang++", "c++"])
     if found is None:
         raise UnitError(
             "the emulator's kernels are compiled when they are first used, and there is no C++ compiler\n"
             "  next: install g++; or a wheel that has them, which CUTE_PY_EMULATOR=ON builds:\n"
             "  pip wheel --config-settings=cmake.define.CUTE_PY_EMULATOR=ON ."
         )
-    path, version = found
+    path, said = found
+    return path, said.splitlines()[0]
+
+
+def for_a_host(own_flags: Iterable[str], own_headers: Iterable[Path]) -> Compiler:
+    path, version = host_compiler()
     headers = home() / "include"
-    own = (headers / "csrc" / "emulator" / "include", headers / "csrc")
     others = (headers / "cutlass", headers / "cuda", headers / "cuda" / "cccl")
-    shared = ("-std=c++17", "-fPIC", "-fvisibility=hidden", "-w", "-DNDEBUG")
     return Compiler(
         path=path,
-        version=version.splitlines()[0],
+        version=version,
         suffix="cpp",
-        flags=(*shared, f"-DCUTE_PY_BUILD_SET={facts['build_set']}", *facts["emulator_options"]),
+        flags=("-std=c++17", "-fPIC", "-fvisibility=hidden", "-w", "-DNDEBUG", *own_flags),
         targets=((),),
-        include_flags=(*(f"-I{path}" for path in own), *(f"-isystem{path}" for path in others)),
+        include_flags=(*(f"-I{path}" for path in own_headers), *(f"-isystem{path}" for path in others)),
         preprocess_flags=("-E", "-P"),
         link_flags=("-s", "-Wl,--exclude-libs,ALL", "-pthread"),
     )
+
+
+@memory
+def emulator_compiler() -> Compiler:
+    """Return the C++ compiler for the emulator. Raises UnitError where there is none."""
+    own = home() / "include" / "csrc"
+    flags = (f"-DCUTE_PY_BUILD_SET={build()['build_set']}", *build()["emulator_options"])
+    return for_a_host(flags, (own / "emulator" / "include", own))
+
+
+@memory
+def cpu_compiler() -> Compiler:
+    """Return the C++ compiler for kernels of the CPU. Raises UnitError where there is none."""
+    return for_a_host(("-O3", "-ffp-contract=off"), (home() / "include" / "csrc",))  # as csrc/cpu/CMakeLists.txt
 
 
 def gpu_compiler(architectures: Sequence[str]) -> Compiler:

@@ -22,12 +22,17 @@ LAUNCH = '#include "instances/launch_emulator.hpp"\n#include "instances/unit_ent
 _TOGETHER = 16
 
 
+def added(name: str) -> str:
+    """Return the function that adds a list of variants, in C++."""
+    return f"cute_py::instances::add_variants<cute_py::instances::ThisTarget, cute_py::kernels::{name}>"
+
+
 def source_of(names: list[str]) -> Source:
     """Return the source of a unit with these variants, which are of one list."""
     path = tables.read("kernels")[names[0]]["list"]
     variants = ", ".join(f'"{name}"' for name in names)
     text = f"#define CUTE_PY_DESCRIBED\n#define CUTE_PY_VARIANTS {variants}\n{LAUNCH}"
-    text += f'#include "kernels/{path}.hpp"\nCUTE_PY_UNIT(cute_py::kernels::{path.replace("/", "_")})\n'
+    text += f'#include "kernels/{path}.hpp"\nCUTE_PY_UNIT({added(path.replace("/", "_"))})\n'
     return Source(names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more", text)
 
 

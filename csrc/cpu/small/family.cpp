@@ -6,8 +6,9 @@
 //
 // Requires:  one mode at most in M, N and K, of any stride, float32 or float64 computed in, results of any type
 // Numerics:  those of the engine, bit by bit
-// Memory:    sums of a tile on the stack; the workspace of the call has what else a problem needs: a panel of A, up to
-//            1 MB, factors that are converted, the sums of several blocks of K
+// Workspace: a panel of A, up to 1 MB, factors that are converted, the sums of several blocks of K; those of a tile are
+//            on the stack
+// Threads:   each its products of the batch, or panels of one; one per 2M multiply-adds at most
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -20,9 +21,9 @@
 #include "base/workspace.hpp"
 #include "cpu/arithmetic.hpp"
 #include "cpu/dot/block_sums.hpp"
+#include "cpu/family.hpp"
 #include "cpu/finish.hpp"
 #include "cpu/gemm/blocking.hpp"
-#include "cpu/launch.hpp"
 #include "problem/entry.hpp"
 
 namespace cute_py::cpu {
@@ -32,7 +33,6 @@ extern Rules const small_rules;
 namespace {
 
 constexpr std::int64_t kMostElements = 448;  // of a register tile
-constexpr double kWorkPerThread = 1 << 21;
 
 std::int64_t stride_of(Modes const& modes, Role role) { return modes.rank() == 0 ? 0 : modes[0].stride[role]; }
 
@@ -63,7 +63,8 @@ class SmallProducts {
               : m_ <= 2 * lanes_ ? 2 * lanes_
                                  : kernels.micro.mr),
         is_by_columns_((!packs_ && m_ <= rows_) ||
-                       ((!packs_ || packs_once_) && m_ * k_ * static_cast<std::int64_t>(sizeof(T)) <= kBytesKept)),
+                       ((!packs_ || packs_once_) &&
+                        m_ * k_ * static_cast<std::int64_t>(sizeof(T)) <= host_cache_blocking().bytes_small_a)),
         finish_(g, x, kernels) {
     for (Role const role : {Role::c, Role::d, Role::bias, Role::residual}) {
       if (g.has(role)) row_[role] = stride_of(g.m, role), column_[role] = stride_of(g.n, role);
@@ -114,9 +115,9 @@ class SmallProducts {
 
   std::int64_t threads_of(int host_threads) const {
     auto const count = panels_of_product() * g_.l.size();
+    double const work_of_batch = std::max(work(), kLeastWork) * static_cast<double>(g_.l.size());
     return static_cast<std::int64_t>(
-        std::clamp(std::max(work(), kLeastWork) * static_cast<double>(g_.l.size()) / kWorkPerThread, 1.0,
-                   static_cast<double>(std::min<std::int64_t>(std::max(host_threads, 1), count))));
+        threads_for(work_of_batch, kWorkPerThread, std::min<std::int64_t>(host_threads, count)));
   }
 
   std::int64_t packed_elements() const {
@@ -227,7 +228,8 @@ class SmallProducts {
       auto b_step = b_.step;
       if (!b_.is_own_type) {
         for (std::int64_t j = 0; j < columns; ++j) {
-          load_line<T, factor_types(compute)>(b_.data, b_.type, {from_b + j * b_.row, b_.step}, steps, s.b + j * steps);
+          load_line<factor_types(compute)>(kernels_, b_.data, b_.type, {from_b + j * b_.row, b_.step}, steps,
+                                           s.b + j * steps);
         }
         b = s.b;
         b_column = steps;
@@ -253,7 +255,6 @@ class SmallProducts {
 
   // Asks whether to stop after a moment's work, whatever K is.
   static void count_work(std::int64_t multiply_adds, Scratch& s) {
-    constexpr std::int64_t kWorkUnchecked = 1 << 22;
     s.unchecked += multiply_adds;
     if (s.unchecked < kWorkUnchecked) return;
     s.unchecked = 0;
@@ -282,7 +283,8 @@ class SmallProducts {
       return;
     }
     for (std::int64_t p = 0; p < steps; ++p) {
-      load_line<T, factor_types(compute)>(a_.data, a_.type, {at + p * a_.step, a_.row}, rows, packed + p * rows_);
+      load_line<factor_types(compute)>(kernels_, a_.data, a_.type, {at + p * a_.step, a_.row}, rows,
+                                       packed + p * rows_);
     }
   }
 
@@ -372,36 +374,32 @@ class SmallLaunch final : public Launch {
   Geometry const geometry_;
 };
 
-template <Compute compute, Isa isa>
-std::unique_ptr<Launch> prepare(char const*, Geometry const& geometry, Schedule const&) {
-  using T = typename Arithmetic<compute>::Accumulator;
-  return std::make_unique<SmallLaunch<compute>>(kernels_of<T, isa>(), register_tile(isa), geometry);
-}
+struct SmallFamily {
+  static constexpr char const* kernel = "cpu_small";
+  static constexpr Rules const* rules = &small_rules;
+  using List = Variants<Isas, Compute::f32, Compute::f64>;
 
-template <Isa isa, Compute compute>
-void add(std::vector<Entry>& entries) {
-  using T = typename Arithmetic<compute>::Accumulator;
-  constexpr auto kTile = register_tile(isa);
-  static_assert(kTile.mr(sizeof(T)) <= kMostMr && kTile.nr_thin <= kMostNr);
-  static std::string const name = std::string("cpu_small_") + name_of(isa) + "_" + letters_of(compute);
-  Traits traits = host_traits(name.c_str(), "cpu_small", compute);
-  traits.modes = {1, 1, kMaxModes};
-  traits.tile[0] = kTile.mr(sizeof(T));
-  traits.tile[1] = kTile.nr;
-  traits.tile[2] = static_cast<int>(kBlockOfK);
-  traits.needs.isa = isa;
-  traits.needs.widest_isa = kWidestIsa;
-  traits.one_order = true;
-  entries.push_back({traits, kHostResources, &small_rules, &prepare<compute, isa>, nullptr, nullptr});
-}
+  template <class V>
+  static void limit(Traits& traits) {
+    constexpr auto kTile = register_tile(V::isa);
+    constexpr int kMr = kTile.mr(sizeof(typename Arithmetic<V::compute>::Accumulator));
+    static_assert(kMr <= kMostMr && kTile.nr_thin <= kMostNr);
+    traits.modes = {1, 1, kMaxModes};
+    traits.tile[0] = kMr;
+    traits.tile[1] = kTile.nr;
+    traits.tile[2] = static_cast<int>(kBlockOfK);
+    traits.one_order = true;
+  }
 
-template <Isa... isa>
-void add_each(std::vector<Entry>& entries, IsaList<isa...>) {
-  ((add<isa, Compute::f32>(entries), add<isa, Compute::f64>(entries)), ...);
-}
+  template <class V>
+  static std::unique_ptr<Launch> prepare(Geometry const& geometry) {
+    using T = typename Arithmetic<V::compute>::Accumulator;
+    return std::make_unique<SmallLaunch<V::compute>>(kernels_of<T, V::isa>(), register_tile(V::isa), geometry);
+  }
+};
 
 }  // namespace
 
-void add_small(std::vector<Entry>& entries) { add_each(entries, Isas{}); }
+void add_small(std::vector<Entry>& entries) { add_variants<SmallFamily>(entries); }
 
 }  // namespace cute_py::cpu

@@ -4,6 +4,9 @@
 // If these differ, squares of 4- and 8-byte elements are transposed in registers.
 //
 // Requires:  any strides of A; D lies apart from A
+// Numerics:  the bits of each element
+// Workspace: a block of 0.6 MB per thread at most, where an array is streamed
+// Threads:   each its blocks; one per 512 KB at most
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -15,13 +18,13 @@
 
 #include "base/parallel.hpp"
 #include "cpu/arithmetic.hpp"
-#include "cpu/launch.hpp"
+#include "cpu/family.hpp"
 #include "cpu/operations.hpp"
 #include "problem/entry.hpp"
 
 namespace cute_py::cpu {
 
-extern Rules const copy_rules;
+extern Rules const transpose_rules;
 
 namespace {
 
@@ -335,39 +338,35 @@ class CopyLaunch final : public Launch {
   Copy<bytes, isa> const copy_;
 };
 
-template <Isa isa>
-std::unique_ptr<Launch> prepare(char const*, Geometry const& geometry, Schedule const&) {
-  switch (bytes_of(geometry.type[Role::d])) {
-    case 1:
-      return std::make_unique<CopyLaunch<1, isa>>(geometry);
-    case 2:
-      return std::make_unique<CopyLaunch<2, isa>>(geometry);
-    case 4:
-      return std::make_unique<CopyLaunch<4, isa>>(geometry);
-    case 8:
-      return std::make_unique<CopyLaunch<8, isa>>(geometry);
-    default:
-      return std::make_unique<CopyLaunch<16, isa>>(geometry);
+struct TransposeFamily {
+  static constexpr char const* kernel = "cpu_copy";
+  static constexpr Rules const* rules = &transpose_rules;
+  using List = Variants<Isas, Compute::copy>;
+
+  template <class V>
+  static void limit(Traits& traits) {
+    traits.types.one_type = true;
   }
-}
 
-template <Isa isa>
-void add(std::vector<Entry>& entries) {
-  static std::string const name = std::string("cpu_copy_") + name_of(isa);
-  Traits traits = host_traits(name.c_str(), "cpu_copy", Compute::copy);
-  traits.types.one_type = true;
-  traits.needs.isa = isa;
-  traits.needs.widest_isa = kWidestIsa;
-  entries.push_back({traits, kHostResources, &copy_rules, &prepare<isa>, nullptr, nullptr});
-}
-
-template <Isa... isa>
-void add_each(std::vector<Entry>& entries, IsaList<isa...>) {
-  (add<isa>(entries), ...);
-}
+  template <class V>
+  static std::unique_ptr<Launch> prepare(Geometry const& geometry) {
+    switch (bytes_of(geometry.type[Role::d])) {
+      case 1:
+        return std::make_unique<CopyLaunch<1, V::isa>>(geometry);
+      case 2:
+        return std::make_unique<CopyLaunch<2, V::isa>>(geometry);
+      case 4:
+        return std::make_unique<CopyLaunch<4, V::isa>>(geometry);
+      case 8:
+        return std::make_unique<CopyLaunch<8, V::isa>>(geometry);
+      default:
+        return std::make_unique<CopyLaunch<16, V::isa>>(geometry);
+    }
+  }
+};
 
 }  // namespace
 
-void add_copy(std::vector<Entry>& entries) { add_each(entries, Isas{}); }
+void add_transpose(std::vector<Entry>& entries) { add_variants<TransposeFamily>(entries); }
 
 }  // namespace cute_py::cpu

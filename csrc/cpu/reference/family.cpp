@@ -4,11 +4,13 @@
 //
 // Requires:  any extents, any modes, any strides, every type that fits the compute type
 // Numerics:  product and sum rounded separately, k ascending
+// Workspace: none
+// Threads:   one
 #include <vector>
 
 #include <cutlass/tfloat32.h>
 
-#include "cpu/launch.hpp"
+#include "cpu/family.hpp"
 #include "numeric/epilogue.hpp"
 #include "numeric/types.hpp"
 #include "problem/entry.hpp"
@@ -75,26 +77,37 @@ int run(Geometry const& g, Arguments const& x, Execution const& execution) {
   return 0;
 }
 
-template <Compute compute, class T>
-std::unique_ptr<Launch> prepare(char const*, Geometry const& geometry, Schedule const&) {
-  return std::make_unique<HostLaunch<&run<compute, T>>>(geometry);
-}
+template <Compute compute>
+class ReferenceLaunch final : public Launch {
+ public:
+  explicit ReferenceLaunch(Geometry const& geometry) : geometry_(geometry) {}
 
-template <Compute compute, class T>
-constexpr Entry entry(char const* name) {
-  Traits traits = host_traits(name, "reference", compute);
-  return {traits, kHostResources, &reference_rules, &prepare<compute, T>, nullptr, nullptr};
-}
+  int run(Arguments const& arguments, Execution const& execution) const override {
+    return cpu::run<compute, typename Arithmetic<compute>::Accumulator>(geometry_, arguments, execution);
+  }
+
+ private:
+  Geometry const geometry_;
+};
+
+struct ReferenceFamily {
+  static constexpr char const* kernel = "reference";
+  static constexpr Rules const* rules = &reference_rules;
+  using List =
+      VariantList<PortableVariant<Compute::f32>, PortableVariant<Compute::tf32>, PortableVariant<Compute::f64>,
+                  PortableVariant<Compute::c64>, PortableVariant<Compute::c128>, PortableVariant<Compute::i32>>;
+
+  template <class V>
+  static void limit(Traits&) {}
+
+  template <class V>
+  static std::unique_ptr<Launch> prepare(Geometry const& geometry) {
+    return std::make_unique<ReferenceLaunch<V::compute>>(geometry);
+  }
+};
 
 }  // namespace
 
-void add_reference(std::vector<Entry>& entries) {
-  entries.push_back(entry<Compute::f32, float>("reference_f32"));
-  entries.push_back(entry<Compute::tf32, float>("reference_tf32"));
-  entries.push_back(entry<Compute::f64, double>("reference_f64"));
-  entries.push_back(entry<Compute::c64, numeric::complex64>("reference_c64"));
-  entries.push_back(entry<Compute::c128, numeric::complex128>("reference_c128"));
-  entries.push_back(entry<Compute::i32, std::int32_t>("reference_i32"));
-}
+void add_reference(std::vector<Entry>& entries) { add_variants<ReferenceFamily>(entries); }
 
 }  // namespace cute_py::cpu

@@ -7,7 +7,7 @@
 #include "base/parallel.hpp"
 #include "cpu/arithmetic.hpp"
 #include "cpu/elementwise/elementwise.hpp"
-#include "cpu/loop_plan.hpp"
+#include "cpu/loops/plan.hpp"
 #include "numeric/epilogue.hpp"
 #include "problem/entry.hpp"
 
@@ -62,12 +62,8 @@ class Rectangles {
   void run(Execution const& execution) const {
     auto const count = rest_.size();
     double const work = static_cast<double>(plan_.elements) * static_cast<double>(std::max<std::int64_t>(steps_, 1));
-    constexpr double kWorkPerThread = 1 << 18;
     auto const threads = static_cast<std::int64_t>(
-        std::clamp(work / kWorkPerThread, 1.0,
-                   static_cast<double>(std::min<std::int64_t>(std::max(execution.host_threads, 1), count))));
-    // A moment that nobody notices lies between two questions whether to stop.
-    constexpr std::int64_t kWorkUnchecked = 1 << 22;
+        threads_for(work, kWorkPerThreadOfLoops, std::min<std::int64_t>(execution.host_threads, count)));
     auto const of_rectangle = most_i_ * std::min(j_.extent, most_j_) * std::max<std::int64_t>(steps_, 1);
     auto const chunk = std::max<std::int64_t>(1, std::min(count / (4 * threads), kWorkUnchecked / of_rectangle));
     parallel_for(static_cast<int>(threads), ceil_div(count, chunk), [&](std::int64_t c) {

@@ -11,11 +11,11 @@
 //   loop 1   ir over MC by MR     a panel of A; the micro-kernel goes over KC
 //
 // Requires:  any extents, any modes, any strides, every type that fits the compute type
-// Numerics:  blocks of K, each summed with k ascending in one accumulator per element; the sums of up to 16 blocks
-// added
-//            in their order in the same type, and the sums of those compensated (block_sums.hpp). The same bits for any
-//            number of threads and any place in the result
-// Memory:    up to 16 MB per thread
+// Numerics:  blocks of K, each summed with k ascending in one accumulator per element; the sums of up to 16 blocks are
+//            added in their order in the same type, and the sums of those compensated (block_sums.hpp). The same bits
+//            for any number of threads and any place in the result
+// Workspace: packed blocks of A and B, sums that have to wait for the next block of K: up to 16 MB per thread
+// Threads:   each its products of the batch, or a rectangle of the result; one per 2M multiply-adds at most
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -26,27 +26,21 @@
 #include "base/parallel.hpp"
 #include "base/workspace.hpp"
 #include "cpu/dot/block_sums.hpp"
+#include "cpu/family.hpp"
 #include "cpu/finish.hpp"
 #include "cpu/gemm/blocking.hpp"
 #include "cpu/gemm/complex.hpp"
 #include "cpu/gemm/real.hpp"
 #include "cpu/gemm/words.hpp"
-#include "cpu/launch.hpp"
 
 namespace cute_py::cpu {
 
-extern Rules const engine_rules;
+extern Rules const gemm_rules;
 
 namespace {
 
 // With so many steps of k it shows how a tile's results are written.
 constexpr std::int64_t kFewSteps = 128;
-
-// So many multiply-adds take a moment that nobody notices.
-constexpr std::int64_t kWorkUnchecked = 1 << 22;
-
-// A thread is worth starting for this many multiply-adds.
-constexpr double kWorkPerThread = 1 << 21;
 
 template <Compute compute>
 using PanelsOf =
@@ -98,8 +92,8 @@ class Blocking {
         // Sums of a group of blocks are kept where the result will be, unless C is there.
         keeps_in_d_((stores_ || joins()) && !(g.reads_c && g.c_is_d) && follows(g, Role::d)),
         writes_at_once_(!kInWords && stores_ && keeps_in_d_ && !g.reads_c && g.n.rank() <= 1 && k_ <= kFewSteps),
-        block_m_(std::min(round_up(rows, mr_), cache_blocking().bytes_a / bytes_of_step() / mr_ * mr_)),
-        block_n_(std::min(round_up(columns, nr_), cache_blocking().bytes_b / bytes_of_step() / nr_ * nr_)),
+        block_m_(std::min(round_up(rows, mr_), host_cache_blocking().bytes_a / bytes_of_step() / mr_ * mr_)),
+        block_n_(std::min(round_up(columns, nr_), host_cache_blocking().bytes_b / bytes_of_step() / nr_ * nr_)),
         sum_m_(rows_of_sums(rows)) {}
 
   std::size_t scratch_bytes() const {
@@ -529,9 +523,9 @@ std::pair<std::int64_t, std::int64_t> cut(std::int64_t threads, std::int64_t til
 
 // The batch, and if that is not enough each result, cut into parts for the threads.
 template <Compute compute>
-class EngineLaunch final : public Launch {
+class GemmLaunch final : public Launch {
  public:
-  EngineLaunch(PanelsOf<compute> const& panels, Geometry const& geometry) : panels_(panels), geometry_(geometry) {}
+  GemmLaunch(PanelsOf<compute> const& panels, Geometry const& geometry) : panels_(panels), geometry_(geometry) {}
 
   int run(Arguments const& x, Execution const& execution) const override {
     Geometry const& g = geometry_;
@@ -583,8 +577,7 @@ class EngineLaunch final : public Launch {
     auto const tiles_n = ceil_div(n, nr);
     double const work = static_cast<double>(m) * static_cast<double>(n) *
                         static_cast<double>(std::max<std::int64_t>(g.k.size(), 1)) * static_cast<double>(l);
-    auto const threads = static_cast<std::int64_t>(
-        std::clamp(work / kWorkPerThread, 1.0, static_cast<double>(std::max(host_threads, 1))));
+    auto const threads = static_cast<std::int64_t>(threads_for(work, kWorkPerThread, host_threads));
     auto const [parts_m, parts_n] = cut(ceil_div(threads, std::min(l, threads)), tiles_m, mr, tiles_n, nr);
     auto const part_m = ceil_div(tiles_m, parts_m) * mr;
     auto const part_n = ceil_div(tiles_n, parts_n) * nr;
@@ -596,38 +589,35 @@ class EngineLaunch final : public Launch {
   Geometry const geometry_;
 };
 
-template <Compute compute, Isa isa>
-std::unique_ptr<Launch> prepare(char const*, Geometry const& geometry, Schedule const&) {
-  return std::make_unique<EngineLaunch<compute>>(PanelsOf<compute>::template of<isa>(), geometry);
-}
+struct GemmFamily {
+  static constexpr char const* kernel = "cpu";
+  static constexpr Rules const* rules = &gemm_rules;
+  using List = decltype(Variants<Isas, Compute::f32, Compute::tf32, Compute::f64, Compute::c64, Compute::c128>{} +
+                        Variants<Int8Isas, Compute::i32>{});
 
-template <Isa isa, Compute compute>
-Entry entry() {
-  constexpr auto kTile = register_tile(isa);
-  static std::string const name = std::string("cpu_") + name_of(isa) + "_" + letters_of(compute);
-  Traits traits = host_traits(name.c_str(), "cpu", compute);
-  traits.tile[0] = kTile.mr(sizeof(typename Arithmetic<compute>::Scalar));
-  traits.tile[1] = kParts<compute> == 2 ? kTile.nr_complex() : kTile.nr;
-  traits.tile[2] = static_cast<int>(kBlockOfK) * PanelsOf<compute>::template of<isa>().steps_of_scalar();
-  traits.needs.isa = isa;
-  traits.needs.widest_isa = compute == Compute::i32 && kWidestIsa == Isa::avx512 ? Isa::avx512_vnni : kWidestIsa;
-  traits.one_order = true;
-  return {traits, kHostResources, &engine_rules, &prepare<compute, isa>, nullptr, nullptr};
-}
+  template <class V>
+  static void limit(Traits& traits) {
+    constexpr auto kTile = register_tile(V::isa);
+    traits.tile[0] = kTile.mr(sizeof(typename Arithmetic<V::compute>::Scalar));
+    traits.tile[1] = kParts<V::compute> == 2 ? kTile.nr_complex() : kTile.nr;
+    traits.tile[2] = static_cast<int>(kBlockOfK) * panels<V>().steps_of_scalar();
+    traits.one_order = true;
+  }
 
-template <Isa isa, int... compute>
-void add(std::vector<Entry>& entries, std::integer_sequence<int, compute...>) {
-  (entries.push_back(entry<isa, static_cast<Compute>(compute)>()), ...);
-}
+  template <class V>
+  static std::unique_ptr<Launch> prepare(Geometry const& geometry) {
+    return std::make_unique<GemmLaunch<V::compute>>(panels<V>(), geometry);
+  }
 
-template <Isa... isa>
-void add_each(std::vector<Entry>& entries, IsaList<isa...>) {
-  (add<isa>(entries, std::make_integer_sequence<int, kComputesOnHost>()), ...);
-  if constexpr (kWidestIsa == Isa::avx512) entries.push_back(entry<Isa::avx512_vnni, Compute::i32>());
-}
+ private:
+  template <class V>
+  static auto panels() {
+    return PanelsOf<V::compute>::template of<V::isa>();
+  }
+};
 
 }  // namespace
 
-void add_engine(std::vector<Entry>& entries) { add_each(entries, Isas{}); }
+void add_gemm(std::vector<Entry>& entries) { add_variants<GemmFamily>(entries); }
 
 }  // namespace cute_py::cpu

@@ -12,14 +12,22 @@ namespace cute_py::cpu {
 
 inline std::int64_t length(Mode const& mode, Role role) { return std::abs(mode.stride[role]); }
 
+// What computes the sums: rectangles of the first two modes (rectangles.hpp); dot products and reductions; GEMV by
+// lines along the first mode, or by rows along k.
+enum class Operation { elementwise, dot, gemv_lines, gemv_rows };
+
 // How the sums are gone through: what does not depend on arrays.
 struct LoopPlan {
   Modes free;  // M, N and L; the first is that of the lines
-  bool in_lines = true;
+  Operation operation = Operation::gemv_lines;
   std::int64_t elements = 0;  // of free
   std::int64_t k = 0;
-  std::int64_t blocks = 0;     // of K
-  bool in_rectangles = false;  // see elements.hpp: those of the first two modes
+  std::int64_t blocks = 0;  // of K
+
+  // Do lines of results stay in L1, for some steps of k at a time?
+  bool in_lines() const { return operation == Operation::gemv_lines; }
+
+  std::int64_t steps_of(std::int64_t block) const { return std::min(kBlockOfK, k - block * kBlockOfK); }
 };
 
 // A short line of results times one number each, which the next one goes on with: if the numbers are repeated as often
@@ -54,7 +62,7 @@ inline bool is_simple(Geometry const& g) {
 // Puts the modes of a rectangle first, if there is one: one along which the result is dense, and one along which the
 // larger factor is, or else the next of the result that is no short one.
 inline void find_rectangle(Geometry const& g, Role larger, LoopPlan& plan) {
-  if (!is_simple(g) || g.k.rank() > 1 || plan.k > kBlockOfK || !(plan.in_lines || plan.k == 1)) return;
+  if (!is_simple(g) || g.k.rank() > 1 || plan.k > kBlockOfK || (!plan.in_lines() && plan.k != 1)) return;
   auto const move = [&](int from, int to) {
     std::rotate(plan.free.begin() + to, plan.free.begin() + from, plan.free.begin() + from + 1);
   };
@@ -64,8 +72,7 @@ inline void find_rectangle(Geometry const& g, Role larger, LoopPlan& plan) {
   // A long line of sums stays in a cache, while the larger factor is read as it lies.
   constexpr std::int64_t kLong = 64;
   if (plan.k > 1 && plan.free[0].extent >= kLong && plan.free[0].stride[larger] == 1) return;
-  plan.in_rectangles = true;
-  plan.in_lines = true;
+  plan.operation = Operation::elementwise;
   move(dense, 0);
   for (int mode = 1; mode < plan.free.rank(); ++mode) {
     if (numbers_of_short_lines(plan.free[0], plan.free[mode], plan.k) != Role::c) return move(mode, 1);
@@ -107,20 +114,23 @@ inline LoopPlan make_plan(Geometry const& g) {
   };
   Role const larger = size_of(Role::a) >= size_of(Role::b) ? Role::a : Role::b;
   if (plan.k > 1) {
-    // Rows, if an element's neighbour is along k in the larger factor.
-    auto nearest = std::numeric_limits<std::int64_t>::max();
+    // Rows, if the shortest stride of the larger factor is along k.
+    auto shortest = std::numeric_limits<std::int64_t>::max();
     int line = -1;
     for (int i = 0; i < plan.free.rank(); ++i) {
-      if (length(plan.free[i], larger) == 0 || length(plan.free[i], larger) >= nearest) continue;
-      nearest = length(plan.free[i], larger);
+      if (length(plan.free[i], larger) == 0 || length(plan.free[i], larger) >= shortest) continue;
+      shortest = length(plan.free[i], larger);
       line = i;
     }
     constexpr std::int64_t kShortLine = 8;
-    plan.in_lines = line >= 0 && plan.free[line].extent >= kShortLine && !is_contiguous_reduction(g);
+    bool in_lines = line >= 0 && plan.free[line].extent >= kShortLine;
     for (Mode const& mode : g.k) {
-      if (length(mode, larger) != 0 && length(mode, larger) < nearest) plan.in_lines = false;
+      if (length(mode, larger) != 0 && length(mode, larger) < shortest) in_lines = false;
     }
-    if (plan.in_lines) std::rotate(plan.free.begin(), plan.free.begin() + line, plan.free.begin() + line + 1);
+    plan.operation = is_contiguous_reduction(g) ? Operation::dot
+                     : in_lines                 ? Operation::gemv_lines
+                                                : Operation::gemv_rows;
+    if (plan.in_lines()) std::rotate(plan.free.begin(), plan.free.begin() + line, plan.free.begin() + line + 1);
   } else if (plan.free.rank() > 1) {
     auto const cheapest = std::min_element(plan.free.begin(), plan.free.end(), [&](Mode const& x, Mode const& y) {
       return cost_of_line(g, x) < cost_of_line(g, y);
