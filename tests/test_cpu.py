@@ -60,8 +60,8 @@ def test_all_kernels_give_the_same_bits(seed: int, dtype: str, threads) -> None:
             except UnsupportedProblemError as error:
                 assert kernel == "cpu_small" or "another order" in str(error)  # noqa: PT017
     # Which factor is called A decides in what order the modes of K are added: that is the choice of the first one.
-    is_sum_of_neighbours = ("cpu", 1) not in results  # of which test_sums_of_neighbours speaks
-    assert len(results) >= (8 if is_sum_of_neighbours else 12)
+    is_dot_product = ("cpu", 1) not in results  # of which test_dot_products_and_reductions speaks
+    assert len(results) >= (8 if is_dot_product else 12)
     expected = np.einsum(subscripts, A.astype(complex), B.astype(complex))
     for kernel in ("auto", *KERNELS):
         same = [result for (name, _), result in results.items() if name == kernel]
@@ -69,7 +69,7 @@ def test_all_kernels_give_the_same_bits(seed: int, dtype: str, threads) -> None:
             np.testing.assert_array_equal(result, same[0])
             scale = np.abs(expected).max() + 1
             assert np.abs(result - expected).max() / scale < (1e-4 if dtype in ("float32", "complex64") else 1e-12)
-    if dtype.startswith("f") and subscripts != "mkb,kbn->mn" and not is_sum_of_neighbours:
+    if dtype.startswith("f") and subscripts != "mkb,kbn->mn" and not is_dot_product:
         np.testing.assert_array_equal(results["cpu_loops", 1], results["cpu", 1])
         if ("cpu_small", 1) in results:
             np.testing.assert_array_equal(results["cpu_small", 1], results["cpu", 1])
@@ -447,7 +447,7 @@ def test_columns_from_memory(isa: str, m: int, k: int, dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("k", [63, 64, 65, 127, 383, 384, 385, 1000, 6144, 6145, 40_007])
-def test_sums_of_neighbours(k: int, dtype: str, threads) -> None:
+def test_dot_products_and_reductions(k: int, dtype: str, threads) -> None:
     """Numbers that follow one another are added in partial sums: whatever instructions, threads, rows and addresses there are."""
     rng = np.random.default_rng(k)
     rows = 21
@@ -498,7 +498,7 @@ def test_how_many_sums_there_are_does_not_change_them(lie: str) -> None:
             np.testing.assert_array_equal(some, all_rows[:rows])
 
 
-def test_sums_of_neighbours_have_one_order() -> None:
+def test_dot_products_have_one_order() -> None:
     """Infinity and NaN stay what they are, and kernels that add in another order say so."""
     x = np.ones(1000, np.float32)
     for at in (0, 63, 64, 383, 384, 999):

@@ -85,7 +85,7 @@ unsigned refusals(Traits const& t, Geometry const& g, DeviceInfo const& device) 
   }
   bool const has_modes = g.m.rank() <= t.modes.m && g.n.rank() <= t.modes.n_and_k && g.k.rank() <= t.modes.n_and_k;
   if (!has_modes || g.l.rank() > t.modes.l) refused |= kModes;
-  if (t.one_order && is_sum_of_neighbours(g)) refused |= kOrder;
+  if (t.one_order && is_dot_product(g)) refused |= kOrder;
   auto const m = g.m.size();
   auto const n = g.n.size();
   auto const k = g.k.size();

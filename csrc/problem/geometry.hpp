@@ -74,9 +74,9 @@ struct Geometry {
   bool is_aligned(Role role, int bytes) const { return (1 << log2_alignment[role]) % bytes == 0; }
 };
 
-// Is it a sum along numbers that follow one another, which a host adds in many partial sums? Of products of two such
-// factors, or of one and a number.
-inline bool is_sum_of_neighbours(Geometry const& g) {
+// Is it a dot product or a reduction along contiguous numbers, which a host adds in many partial sums? Of products of
+// two such factors, or of one and a number.
+inline bool is_dot_product(Geometry const& g) {
   constexpr std::int64_t kLeast = 64;
   bool const is_of_floats = g.compute == Compute::f32 || g.compute == Compute::tf32 || g.compute == Compute::f64;
   if (!g.is_sum || !g.multiplies || !is_of_floats || g.k.rank() != 1 || g.k[0].extent < kLeast) return false;

@@ -216,7 +216,7 @@ void try_product(std::vector<Entry> const& entries, Compute compute, DType in, D
   }
   g.type[Role::a] = g.type[Role::b] = in;
   g.type[Role::d] = out;
-  bool const is_dot = is_sum_of_neighbours(g);
+  bool const is_dot = is_dot_product(g);
 
   for (Entry const& entry : entries) {
     Traits const& t = entry.traits;

@@ -127,7 +127,7 @@ inline LoopPlan make_plan(Geometry const& g) {
     for (Mode const& mode : g.k) {
       if (length(mode, larger) != 0 && length(mode, larger) < shortest) in_lines = false;
     }
-    plan.operation = is_sum_of_neighbours(g) ? Operation::dot : in_lines ? Operation::gemv_lines : Operation::gemv_rows;
+    plan.operation = is_dot_product(g) ? Operation::dot : in_lines ? Operation::gemv_lines : Operation::gemv_rows;
     if (plan.in_lines()) std::rotate(plan.free.begin(), plan.free.begin() + line, plan.free.begin() + line + 1);
   } else if (plan.free.rank() > 1) {
     auto const cheapest = std::min_element(plan.free.begin(), plan.free.end(), [&](Mode const& x, Mode const& y) {
