@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -75,24 +76,67 @@ def test_all_kernels_give_the_same_bits(seed: int, dtype: str, threads) -> None:
             np.testing.assert_array_equal(results["cpu_small", 1], results["cpu", 1])
 
 
-@pytest.mark.compiler
-@pytest.mark.parametrize("seed", [1, 2])
-def test_every_kernel_keeps_the_law_of_the_order_of_adds(seed: int, tmp_path: Path) -> None:
-    """The objects of this build, called without anything above them: random products, whose bits a double loop predicts."""
+FAMILIES = sorted(path.parent.name for path in (ROOT / "csrc" / "cpu").glob("*/family.cpp"))
+
+
+def linked(name: str, tmp_path: Path) -> Path:
+    """A program of tests/cpp with the objects of this build's CPU kernels, and nothing above them."""
     builds = sorted(ROOT.glob("build/*/csrc/cpu/CMakeFiles/cute_py_cpu.dir"), key=lambda path: path.stat().st_mtime)
     if not builds and "CI" not in os.environ:
         pytest.skip("there is no build in this checkout")
     sources = [path.relative_to(ROOT / "csrc" / "cpu") for path in (ROOT / "csrc" / "cpu").rglob("*.cpp")]
     objects = [str(builds[-1] / f"{source}.o") for source in sources]
     objects += [str(path) for path in builds[-1].parents[2].glob("problem/CMakeFiles/cute_py_problem.dir/**/*.o")]
-    program = tmp_path / "cpu_kernels"
+    program = tmp_path / name
     command = [os.environ.get("CXX", "g++"), "-std=c++17", "-O2", "-ffp-contract=off", f"-I{ROOT / 'csrc'}"]
-    source = str(ROOT / "tests" / "cpp" / "cpu_kernels.cpp")
+    source = str(ROOT / "tests" / "cpp" / f"{name}.cpp")
     subprocess.run([*command, source, *objects, "-pthread", "-o", str(program)], check=True)
+    return program
+
+
+@pytest.mark.compiler
+@pytest.mark.parametrize("seed", [1, 2])
+def test_every_kernel_keeps_the_law_of_the_order_of_adds(seed: int, tmp_path: Path) -> None:
+    """Random products, whose bits a double loop predicts."""
+    program = linked("cpu_kernels", tmp_path)
     ran = subprocess.run([str(program), str(seed), "40"], capture_output=True, text=True)
     assert ran.returncode == 0, ran.stdout
     computed = {line.split()[0] for line in ran.stdout.splitlines()}
     assert computed >= {f"cpu_loops_{isa}_f32" for isa in isas()} | {f"cpu_{isa}_i32" for isa in isas(of_int8=True)}
+
+
+@pytest.mark.compiler
+def test_smaller_caches_count_and_larger_ones_do_not(tmp_path: Path) -> None:
+    """As many estimates as there are caches: unknown ones, those that are counted on, larger ones, smaller ones."""
+    printed = subprocess.run(
+        [str(linked("cpu_estimates", tmp_path))], capture_output=True, text=True, check=True
+    ).stdout
+    lines = {name: [float(number) for number in numbers] for name, *numbers in map(str.split, printed.splitlines())}
+    of_caches = {name: lines.pop(name) for name in ("MC*KC", "NC*KC", "small-A")}
+    assert lines.keys() == {
+        k.name
+        for k in cute_py.kernels().values()
+        if k.targets == ("cpu",) and (k.kernel == "cpu_copy" or k.name.endswith("_f32"))
+    }
+    for unknown, same, larger, smaller in lines.values():
+        assert unknown == same == larger < smaller
+    for unknown, same, larger, smaller in of_caches.values():
+        assert unknown == same == larger > smaller > 0
+
+
+def test_every_folder_with_a_family_is_in_the_list() -> None:
+    """A folder that families.cpp forgets is compiled, and in no registry."""
+    text = (ROOT / "csrc" / "cpu" / "families.cpp").read_text()
+    assert sorted(re.findall(r"&add_(\w+)[,}]", text)) == FAMILIES
+    for family in FAMILIES:
+        head = (ROOT / "csrc" / "cpu" / family / "family.cpp").read_text().partition("#include")[0]
+        assert re.findall(r"^// (Requires|Numerics|Workspace|Threads):", head, re.MULTILINE) == [
+            "Requires",
+            "Numerics",
+            "Workspace",
+            "Threads",
+        ]
+        assert (ROOT / "csrc" / "cpu" / family / "rules.cpp").exists()
 
 
 @pytest.mark.parametrize("dtype", ["float32", "complex64"])

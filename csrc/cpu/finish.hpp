@@ -100,7 +100,7 @@ class Finish {
     }
   }
 
-  // The same of a tile whose rows follow one another in D and in a bias, and true; false if that cannot be done in one
+  // The same of a tile whose rows are contiguous in D and in a bias, and true; false if that cannot be done in one
   // pass.
   template <class T>
   bool tile(std::int64_t rows, std::int64_t columns, T const* sums, std::int64_t column, BiasOfTile<T> const& bias,

@@ -28,16 +28,15 @@ bool is_in_short_pieces(Geometry const& geometry) {
   return piece < kShort;
 }
 
-// Are a factor's elements looked for in many places, for few products of each? What is multiplied by many rows of the
-// other factor is packed by the engine, which has time for it, unless it has few rows itself: those products pack
-// nothing.
+// Is a factor neither contiguous along k nor along its own modes, and used for few products? What is multiplied by many
+// rows of the other factor the packed GEMM packs itself; a factor with few rows goes to kernels that pack nothing.
 bool is_worth_packing(Geometry const& g, Role factor) {
   constexpr std::int64_t kMany = 64;
   constexpr std::int64_t kFew = 8;
   Modes const& own = own_modes(g, factor);
   if (own_modes(g, factor == Role::a ? Role::b : Role::a).size() > kMany && own.size() > kFew) return false;
-  auto const is_near = [&](Modes const& modes) { return modes.rank() > 0 && modes[0].stride[factor] == 1; };
-  return g.k.rank() > 1 || own.rank() > 1 || !(is_near(g.k) || is_near(own));
+  auto const is_contiguous = [&](Modes const& modes) { return modes.rank() > 0 && modes[0].stride[factor] == 1; };
+  return g.k.rank() > 1 || own.rank() > 1 || !(is_contiguous(g.k) || is_contiguous(own));
 }
 
 // Any factors that are worth it.

@@ -12,7 +12,6 @@ namespace cute_py::cpu {
 namespace {
 
 // ---- Where rows are
-// --------------------------------------------------------------------------------------------------
 
 // Equally far apart: these need no pointers, of which there are more than registers.
 template <class T>
@@ -74,12 +73,11 @@ bool are_even(T const* const* rows, int count) {
 }
 
 // ---- Packed rows
-// -----------------------------------------------------------------------------------------------------
 //
 // 4 KB aliasing: an L1 cache puts lines a multiple of 4 KB apart into one set, which commonly has eight ways. With
 // `rows` rows a multiple of 4 KB * 16 / rows apart, more lines of a set are in use than it has ways, and each line is
 // fetched once for every block of 16 bytes that is read of it: conflict misses. Then some steps of each row are packed
-// side by side first, row after row, so that each line is read once.
+// contiguously first, row after row, so that each line is read once.
 //
 //   rows in memory, a pitch of 4 KB         packed rows, kSteps apart
 //   |aaaa...........|aaaa...........|   ->  |aaaa|bbbb|cccc|dddd|
@@ -95,7 +93,7 @@ constexpr bool has_conflict_misses(std::int64_t stride, int rows) {
          stride * static_cast<std::int64_t>(sizeof(T)) % (kTooMany * kAliasing / rows) == 0;
 }
 
-// They lie on the stack, so they are few: a thread may have no more than 64 KB.
+// On the stack, of which a thread may have no more than 64 KB.
 template <class T, int rows_, std::int64_t kBytes = 8 << 10>
 struct PackedRows {
   static constexpr std::int64_t kSteps = kBytes / rows_ / static_cast<std::int64_t>(sizeof(T));
@@ -134,9 +132,8 @@ CUTE_PY_INLINE void for_packed(Packed& packed, Rows const& rows, std::int64_t st
 }
 
 // ---- Software prefetch
-// -----------------------------------------------------------------------------------------------
 //
-// Rows that are read side by side are more streams than a hardware prefetcher follows.
+// Rows that are read at a time are more streams than a hardware prefetcher follows.
 
 // Two lines ahead in each row.
 template <class T, class Rows>

@@ -60,7 +60,6 @@ template <class T>
 constexpr std::int64_t kLine = kBytesOfLine / static_cast<std::int64_t>(sizeof(T));  // elements of a cache line
 
 // ---- Loads and stores
-// ------------------------------------------------------------------------------------------------
 
 template <class T>
 CUTE_PY_INLINE Vec<T> load(T const* data) {
@@ -179,6 +178,21 @@ void store_partial(T* data, std::int64_t count, Vec<T> const& x) {
 #endif
 }
 
+// A vector that is whole, or else its first `count` elements.
+template <class T>
+CUTE_PY_INLINE Vec<T> load_some(T const* data, bool is_whole, std::int64_t count) {
+  return is_whole ? load(data) : load_partial(data, count);
+}
+
+template <class T>
+CUTE_PY_INLINE void store_some(T* data, bool is_whole, std::int64_t count, Vec<T> const& x) {
+  if (is_whole) {
+    store(data, x);
+  } else {
+    store_partial(data, count, x);
+  }
+}
+
 // A non-temporal store: a vector that nobody reads soon, without its cache line being read first; `to` is aligned to
 // it. Before others may see it, fence_non_temporal() has to be called.
 template <class T>
@@ -216,7 +230,6 @@ CUTE_PY_INLINE Vec<T> gather(T const* from, std::int64_t stride, std::int64_t co
 }
 
 // ---- Arithmetic
-// ------------------------------------------------------------------------------------------------------
 
 // x * y + z, rounded once if the processor can. Spelt out, and compilers are told to leave sums of products alone: they
 // would fuse them in some loops and not in others, and all kernels are to give the same bits.
@@ -420,7 +433,6 @@ CUTE_PY_INLINE T reduce_by_halves(Vec<T> const& x) {
 }
 
 // ---- Shuffles
-// --------------------------------------------------------------------------------------------------------
 
 // Every second element of two vectors, from the first or the second on.
 template <class T, int first>
@@ -449,7 +461,6 @@ CUTE_PY_INLINE Vec<T> close_gaps(Vec<T> const& x) {
 }
 
 // ---- Transposes of squares
-// -------------------------------------------------------------------------------------------
 //
 //   row r:  r0 r1 r2 r3    becomes    column c:  0c 1c 2c 3c | 4c 5c 6c 7c | ...
 //
@@ -549,7 +560,6 @@ CUTE_PY_INLINE void transpose_tail(Rows const& rows, std::int64_t p, std::int64_
 }
 
 // ---- Conversions of 16-bit numbers
-// -----------------------------------------------------------------------------------
 
 // As many integers as a vector has floats.
 struct Integers {

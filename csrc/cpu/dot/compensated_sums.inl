@@ -1,8 +1,7 @@
 // Compensated sums of lines: the sums of blocks of K, and of groups of these, element by element (block_sums.hpp)
 //
-// Order:  that in which they are called. float32 is summed in float64; of float64 TwoSum keeps what each addition
-// loses,
-//         and the end adds it.
+// Order:  that of the calls. float32 is summed in float64; of float64 TwoSum keeps each rounding error, which the end
+//         adds.
 #include "cpu/dot/dot.hpp"
 #include "cpu/simd.inl"
 

@@ -6,7 +6,7 @@
 
 namespace cute_py::cpu {
 
-// Dot products and sums of numbers that follow one another in memory: dot.inl.
+// Dot products and reductions of contiguous numbers: dot.inl.
 template <class T>
 struct DotKernel {
   // sums[i] = sum_p a[p] * b[p] over the steps p of block i, each `block` long but for the last one, which may be
@@ -16,7 +16,7 @@ struct DotKernel {
 };
 
 // What the sums of groups of blocks of K are added in, so that a long K costs no digits: float's as doubles. Nothing is
-// wider than double; what its sums lose by rounding is kept beside them, their compensation.
+// wider than double; the rounding errors of its sums are kept beside them, their compensation.
 template <class T>
 struct SumOfGroups {
   using Type = T;

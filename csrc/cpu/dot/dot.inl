@@ -1,4 +1,4 @@
-// dot: sums[i] = sum of a[p] * b[p], of a[p] * times or of a[p], for blocks of numbers that follow one another
+// dot: sums[i] = sum of a[p] * b[p], of a[p] * times or of a[p], for blocks of contiguous numbers
 //
 //   p:            0  1  2 ... 63 | 64 65 ...                    64 partial sums (32 of double), whatever the vectors
 //   partial sum:  0  1  2 ... 63 |  0  1 ...      then halves:  s[i] + s[i + 32], s[i] + s[i + 16], ..., one is left

@@ -36,7 +36,7 @@ struct ElementwiseKernel {
   void (*scale)(std::int64_t count, T alpha, T const* acc, T beta, T const* c, T* d);
 
   // d(i,j) = activation(alpha * acc(i,j) + bias(i,j)) for i < rows, j < columns, in one pass, and true; false if there
-  // is no such activation for T. acc(i,j) is at acc[i + j * acc_column]; the rows of d follow one another, its columns
+  // is no such activation for T. acc(i,j) is at acc[i + j * acc_column]; the rows of d are contiguous, its columns
   // are where the offsets say.
   bool (*finish)(Activation activation, std::int64_t rows, std::int64_t columns, T alpha, T const* acc,
                  std::int64_t acc_column, BiasOfTile<T> const& bias, T* d, std::int64_t const* d_columns);

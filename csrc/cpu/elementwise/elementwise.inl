@@ -39,11 +39,7 @@ CUTE_PY_INLINE void load_elements(T const* at, ElementFactor const& of, std::int
     if constexpr (access == Access::same) {
       x[j] = load_broadcast(from);
     } else if constexpr (access == Access::next) {
-      if constexpr (whole) {
-        x[j] = load(from);
-      } else {
-        x[j] = load_partial(from, count);
-      }
+      x[j] = load_some(from, whole, count);
     } else {
       x[j] = gather<T, whole>(from, of.i, count);
     }
@@ -63,13 +59,7 @@ CUTE_PY_INLINE void multiply_elements(std::int64_t count, Steps steps, T const* 
     for (int j = 0; j < width; ++j) c[j] = multiply_add<T>(x[j], y[j], c[j]);
   }
 #pragma GCC unroll 4
-  for (int j = 0; j < width; ++j) {
-    if constexpr (whole) {
-      store(d + j * d_j, alpha * c[j]);
-    } else {
-      store_partial(d + j * d_j, count, alpha * c[j]);
-    }
-  }
+  for (int j = 0; j < width; ++j) store_some(d + j * d_j, whole, count, alpha * c[j]);
 }
 
 // `Steps`: their number, or a type that knows that there is one.

@@ -1,6 +1,6 @@
 // Epilogue lines: what happens to sums on their way into the result, over vectors, in one pass
 //
-// Strides:  rows of acc and d follow one another; columns anywhere. interleave() writes columns that follow one another
+// Strides:  rows of acc and d are contiguous; columns anywhere. interleave() writes contiguous columns
 // Order:    alpha * acc, + bias, activation; beta * c is added with one rounding
 #include "cpu/elementwise/elementwise.inl"
 #include "cpu/math/math.inl"
@@ -63,8 +63,8 @@ bool finish_tile(Activation activation, std::int64_t rows, std::int64_t columns,
       activation, [&](auto of) { finish_columns<T, of>(rows, columns, alpha, acc, acc_column, bias, d, d_columns); });
 }
 
-// Interleaved columns: up to 8 columns that follow one another in the result, which is dense. Rounds of exchanges put a
-// row's elements side by side, with room for as many as the next power of two; a shuffle closes the gaps. What a store
+// Interleaved columns: up to 8 contiguous columns of the result, which is dense. Rounds of exchanges make a
+// row's elements contiguous, with room for as many as the next power of two; a shuffle closes the gaps. What a store
 // leaves behind its rows is written again by the next.
 //
 //   columns   a0 a1 a2 a3 | b0 b1 b2 b3 | c0 c1 c2 c3   ->   a0 b0 c0 a1 b1 c1 a2 b2 c2 ...
@@ -80,7 +80,7 @@ void interleave_columns(std::int64_t rows, T alpha, T const* acc, std::int64_t a
 #pragma GCC unroll 8
       for (int j = 0; j < columns; ++j) {
         T const* const from = acc + j * acc_column + i;
-        x[j] = alpha * (rows - i >= kLanes<T> ? load(from) : load_partial(from, rows - i));
+        x[j] = alpha * load_some(from, rows - i >= kLanes<T>, rows - i);
       }
 #pragma GCC unroll 3
       for (int round = 1; round < kPlaces; round *= 2) {
@@ -99,11 +99,7 @@ void interleave_columns(std::int64_t rows, T alpha, T const* acc, std::int64_t a
         if (row >= rows) break;
         Vec<T> const closed = close_gaps<T, kPlaces, columns>(x[j]);
         auto const left = (rows - row) * columns;
-        if (left >= kLanes<T>) {
-          store(d + row * columns, closed);
-        } else {
-          store_partial(d + row * columns, left < kRows * columns ? left : kRows * columns, closed);
-        }
+        store_some(d + row * columns, left >= kLanes<T>, left < kRows * columns ? left : kRows * columns, closed);
       }
     }
   }

@@ -111,7 +111,7 @@ class ComplexPanels {
 
   static bool is_own_type(Block const& block) { return block.type == numeric::kDTypeOf<Accumulator>; }
 
-  // Calls put(p, row) with the rows of step p side by side, if rows or steps of k follow one another.
+  // Calls put(p, row) with the contiguous rows of step p, if rows or steps of k are contiguous.
   template <class Put>
   bool visit_steps(Block const& block, PanelRows const& panel, std::int64_t width, Put const& put) const {
     auto const* const data = static_cast<T const*>(block.data);

@@ -112,7 +112,7 @@ class Blocking {
   std::int64_t size_of_group() const { return blocks_ <= 1 || keeps_in_d_ ? 0 : sum_m_ * block_n_ * kParts; }
   std::int64_t size_of_sums() const { return blocks_ <= kBlocksOfGroup ? 0 : sum_m_ * block_n_ * kParts; }
 
-  // Do rows follow one another, wherever a tile begins?
+  // Are rows contiguous, wherever a tile begins?
   static bool follows(Geometry const& g, Role role) {
     return g.m.rank() == 0 || (g.m.rank() == 1 && g.m[0].stride[role] == 1);
   }
@@ -374,7 +374,7 @@ class Multiplication : Blocking<compute> {
     return is_last;
   }
 
-  // Writes the tile at (i,j), whose sums are `acc`: as a whole where its rows follow one another, else by runs of rows.
+  // Writes the tile at (i,j), whose sums are `acc`: as a whole where its rows are contiguous, else by runs of rows.
   void finish(Scalar const* acc, std::int64_t i, std::int64_t j) {
     auto const rows = rows_at(i);
     auto const columns = columns_at(j);
@@ -423,7 +423,7 @@ class Multiplication : Blocking<compute> {
     }
   }
 
-  // With a bias and an activation, if rows follow one another.
+  // With a bias and an activation, if rows are contiguous.
   bool finish_tile(Scalar const* acc, std::int64_t i, std::int64_t j, std::int64_t rows, std::int64_t columns) const {
     if (!follows(g_, Role::d) && !are_consecutive(&d_places_.rows[i], rows)) return false;
     BiasOfTile<Scalar> bias{};

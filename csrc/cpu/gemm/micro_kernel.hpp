@@ -17,7 +17,7 @@ struct MicroKernel {
   void (*multiply)(std::int64_t k, T const* a, T const* b, T* acc);
 
   // d(i,j) = alpha * (acc(i,j) + d(i,j)), or without d(i,j) if it is the `first`, out of the registers that are summed
-  // in. The rows of d follow one another in memory at any address, its columns are where the offsets say.
+  // in. The rows of d are contiguous, at any address, its columns are where the offsets say.
   void (*multiply_into)(std::int64_t k, T const* a, T const* b, bool first, T alpha, T* d,
                         std::int64_t const* d_columns);
 
@@ -25,7 +25,7 @@ struct MicroKernel {
   void (*add)(T const* d, std::int64_t const* d_columns, std::int64_t rows, std::int64_t columns, T* acc);
 
   // d(i,j) = alpha * acc(i,j) + beta * c(i,j) for i < rows, j < columns, acc(i,j) at acc[i + j * acc_column]. The rows
-  // of c and d follow one another in memory at any address, their columns are where the offsets say. beta == 0 does not
+  // of c and d are contiguous, at any address, their columns are where the offsets say. beta == 0 does not
   // read c. An element's bits do not depend on its place in the tile.
   void (*store)(T alpha, T const* acc, std::int64_t acc_column, T beta, T const* c, std::int64_t const* c_columns, T* d,
                 std::int64_t const* d_columns, std::int64_t rows, std::int64_t columns);
@@ -41,7 +41,7 @@ struct ComplexMicroKernel {
   // is (mr,nr,2) with those of all.
   void (*multiply)(std::int64_t k, T const* a, T const* b, T* acc);
 
-  // The same into d, (re,im) side by side; alpha is 1.
+  // The same into d, (re,im) interleaved; alpha is 1.
   void (*multiply_into)(std::int64_t k, T const* a, T const* b, bool first, T* d, std::int64_t const* d_columns);
 };
 

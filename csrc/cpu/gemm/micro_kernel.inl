@@ -101,11 +101,7 @@ void store_tile(T alpha, T const* acc, std::int64_t acc_column, T beta, T const*
     if (beta == 0) {
       for (std::int64_t i = 0; i < rows; i += kLanes<T>) {
         Vec<T> const x = alpha * *reinterpret_cast<Vec<T> const*>(from + i);
-        if (rows - i >= kLanes<T>) {
-          store(to + i, x);
-        } else {
-          store_partial(to + i, rows - i, x);
-        }
+        store_some(to + i, rows - i >= kLanes<T>, rows - i, x);
       }
     } else {
       auto const* const other = reinterpret_cast<LooseElement<T> const*>(c + c_columns[j]);
@@ -122,7 +118,7 @@ void add_tile(T const* d, std::int64_t const* d_columns, std::int64_t rows, std:
     T const* const from = d + d_columns[j];
     for (std::int64_t i = 0; i < rows; i += kLanes<T>) {
       auto* const to = reinterpret_cast<Vec<T>*>(acc + j * kMr<T> + i);
-      *to += rows - i >= kLanes<T> ? load(from + i) : load_partial(from + i, rows - i);
+      *to += load_some(from + i, rows - i >= kLanes<T>, rows - i);
     }
   }
 }

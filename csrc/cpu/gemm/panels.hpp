@@ -83,7 +83,7 @@ void for_lane_groups(std::int64_t width, std::int64_t lanes, Pack const& pack) {
   for (auto group = (width - 1) / lanes * lanes; group >= 0; group -= lanes) pack(group);
 }
 
-// How many whole panels from a row on have rows that follow one another, up to so many that cache lines are read whole
+// How many whole panels from a row on have contiguous rows, up to so many that cache lines are read whole
 // and a step's are not too many to be written.
 template <class T>
 std::int64_t panels_to_copy(Block const& block, std::int64_t first, std::int64_t width) {

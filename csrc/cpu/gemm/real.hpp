@@ -8,7 +8,7 @@
 
 namespace cute_py::cpu {
 
-// Real panels (width,k,panel):(1,width,width*k). Rows or steps of k that follow one another are moved by vectors; other
+// Real panels (width,k,panel):(1,width,width*k). Contiguous rows or steps of k are moved by vectors; other
 // types than that which is computed in are converted on the way, float16 and bfloat16 by vectors, too.
 template <Compute compute>
 class RealPanels : public RealTile<typename Arithmetic<compute>::Scalar> {
@@ -16,8 +16,6 @@ class RealPanels : public RealTile<typename Arithmetic<compute>::Scalar> {
   using Base = RealTile<Scalar>;
 
  public:
-  static constexpr int kStepsOfScalar = 1;
-
   template <Isa isa>
   static RealPanels of() {
     return RealPanels(kernels_of<Scalar, isa>());

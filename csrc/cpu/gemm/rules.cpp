@@ -18,7 +18,7 @@ Estimate estimate_gemm(Geometry const& g, Extents const& x, Traits const& t, Dev
     return static_cast<double>(ceil_div(extent, tile) * tile) / static_cast<double>(std::max<std::int64_t>(extent, 1));
   };
   double const in_tiles = work * up(x.m, t.tile[0]) * up(x.n, t.tile[1]) / model::fma_per_us(p, t.types.compute);
-  // Rows, or steps of k, that follow one another are packed in vectors.
+  // Contiguous rows, or steps of k, are packed in vectors.
   auto const packed = [&](Role role, Modes const& rows, std::int64_t extent) {
     constexpr double kRun = 8;
     auto const is_contiguous = [&](Modes const& modes) {

@@ -1,6 +1,6 @@
 // Products of factors that are not packed: B is read where it lies, and so is A
 //
-//   along_m   rows of A follow one another: a vector of them for each step of k, up to 8 vectors x 2 columns or 2 x 14
+//   along_m   rows of A are contiguous: a vector of them for each step of k, up to 8 vectors x 2 columns or 2 x 14
 //   along_k   rows of A lie along k: squares are transposed in registers (rows.inl), for up to nr_along_k columns
 //
 // Edge tiles are the last rows, by a partial vector, and columns up to the next even number, of which only the wanted
@@ -8,7 +8,7 @@
 //
 // Strides:  of A 1 along m or along k, any otherwise; of B any; of D 1 along m
 // Order:    k ascending, one accumulator for each element, fused multiply-adds
-// When:     packing would take longer than it saves: small products, few rows or few columns (small.cpp)
+// When:     packing would take longer than it saves: small products, few rows or few columns (cpu_small)
 #include <utility>
 
 #include "cpu/gemm/micro_kernel.hpp"
@@ -32,12 +32,7 @@ void multiply_tile(std::int64_t k, T const* a, std::int64_t a_step, std::int64_t
     Vec<T> column[vectors];
 #pragma GCC unroll 8
     for (int v = 0; v < vectors; ++v) {
-      T const* const at = a + p * a_step + v * kLanes<T>;
-      if (whole || v + 1 < vectors) {
-        column[v] = load(at);
-      } else {
-        column[v] = load_partial(at, last);
-      }
+      column[v] = load_some(a + p * a_step + v * kLanes<T>, whole || v + 1 < vectors, last);
     }
 #pragma GCC unroll 16
     for (int j = 0; j < columns; ++j) {
@@ -51,12 +46,7 @@ void multiply_tile(std::int64_t k, T const* a, std::int64_t a_step, std::int64_t
     if (j >= wanted) break;
 #pragma GCC unroll 8
     for (int v = 0; v < vectors; ++v) {
-      T* const to = d + j * d_column + v * kLanes<T>;
-      if (whole || v + 1 < vectors) {
-        store(to, alpha * c[j][v]);
-      } else {
-        store_partial(to, last, alpha * c[j][v]);
-      }
+      store_some(d + j * d_column + v * kLanes<T>, whole || v + 1 < vectors, last, alpha * c[j][v]);
     }
   }
 }
@@ -103,7 +93,7 @@ void multiply_along_m(std::int64_t k, T const* a, std::int64_t a_step, std::int6
   multiply(k, a, a_step, rows, b, b_column, b_step, columns, alpha, d, d_column);
 }
 
-// Vectors of rows side by side: while the sums of one wait for each other the next block of another is brought into
+// Several vectors of rows: while the sums of one wait for each other the next block of another is brought into
 // registers.
 template <class T, int columns, int count, class Rows>
 void multiply_tile_along_k(std::int64_t k, Rows const (&rows)[count], T const* b, std::int64_t b_column,
@@ -162,12 +152,8 @@ void multiply_tile_along_k(std::int64_t k, Rows const (&rows)[count], T const* b
 #pragma GCC unroll 8
     for (int j = 0; j < columns; ++j) {
       if (j >= wanted) break;
-      T* const to = d + j * d_column + v * kLanes<T>;
-      if (rows_wanted - v * kLanes<T> >= kLanes<T>) {
-        store(to, alpha * c[v][j]);
-      } else {
-        store_partial(to, rows_wanted - v * kLanes<T>, alpha * c[v][j]);
-      }
+      auto const left = rows_wanted - v * kLanes<T>;
+      store_some(d + j * d_column + v * kLanes<T>, left >= kLanes<T>, left, alpha * c[v][j]);
     }
   }
 }

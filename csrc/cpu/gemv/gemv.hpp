@@ -38,7 +38,7 @@ struct GemvKernel {
                int vectors, RowsAhead ahead);
 };
 
-// The same of complex numbers, (re,im) side by side. Counts, strides and steps are of complex numbers.
+// The same of complex numbers, (re,im) interleaved. Counts, strides and steps are of complex numbers.
 template <class T>
 struct ComplexGemvKernel {
   void (*lines)(std::int64_t count, std::int64_t steps, LineFactor<T> a, bool conj_a, LineFactor<T> b, bool conj_b,

@@ -3,7 +3,7 @@
 // Where one factor is a vector along k, or both have i: a matrix times a vector, rows times rows. Every number of the
 // larger factor is used once, so that what counts is how it is read. Two ways, by how that lies:
 //
-//   lines   i follows one another in memory              rows   k does; lanes are rows, transposed in registers
+//   lines   i is contiguous                              rows   k is; lanes   are rows, transposed in registers
 //           acc  +=  column p  *  b(p)                          a(0,p) a(0,p+1) a(0,p+2) ...   lane 0
 //           |....|   |....|       .                             a(1,p) a(1,p+1) a(1,p+2) ...   lane 1
 //
@@ -19,7 +19,6 @@ namespace cute_py::cpu {
 namespace {
 
 // ---- Lines
-// -----------------------------------------------------------------------------------------------------------
 
 template <class T, bool varies>
 CUTE_PY_INLINE Vec<T> load_factor(T const* data) {
@@ -54,11 +53,7 @@ CUTE_PY_INLINE void multiply_vectors(std::int64_t last, std::int64_t steps, T co
     }
   }
   for (int v = 0; v < vectors; ++v) {
-    if constexpr (whole) {
-      store(acc + v * kLanes<T>, c[v]);
-    } else {
-      store_partial(acc + v * kLanes<T>, last, c[v]);
-    }
+    store_some(acc + v * kLanes<T>, whole, last, c[v]);
   }
 }
 
@@ -87,7 +82,7 @@ void multiply_short_line_of(std::int64_t last, std::int64_t steps, LineFactor<T>
   LineFactor<T> const& line = a_varies ? a : b;
   LineFactor<T> const& number = a_varies ? b : a;
   auto const load_at = [&](T const* at, int v) CUTE_PY_INLINE_LAMBDA {
-    return whole || v + 1 < vectors ? load(at + v * kLanes<T>) : load_partial(at + v * kLanes<T>, last);
+    return load_some(at + v * kLanes<T>, whole || v + 1 < vectors, last);
   };
   Vec<T> c[vectors] = {};
   if (!first) {
@@ -99,11 +94,7 @@ void multiply_short_line_of(std::int64_t last, std::int64_t steps, LineFactor<T>
     for (int v = 0; v < vectors; ++v) c[v] = multiply_add<T>(load_at(line.data + p * line.step, v), x, c[v]);
   }
   for (int v = 0; v < vectors; ++v) {
-    if (whole || v + 1 < vectors) {
-      store(acc + v * kLanes<T>, c[v]);
-    } else {
-      store_partial(acc + v * kLanes<T>, last, c[v]);
-    }
+    store_some(acc + v * kLanes<T>, whole || v + 1 < vectors, last, c[v]);
   }
 }
 
@@ -189,9 +180,8 @@ void complex_gemv_lines(std::int64_t count, std::int64_t steps, LineFactor<T> a,
 }
 
 // ---- Rows
-// ------------------------------------------------------------------------------------------------------------
 
-// Of the lanes of some vectors side by side: while the sums of one wait for each other the next block of another is
+// Of the lanes of several vectors: while the sums of one wait for each other the next block of another is
 // brought into registers.
 template <class T, bool b_varies, int vectors, class Rows>
 void multiply_rows_of(std::int64_t steps, Rows const& a, Rows const& b, LineFactor<T> const& shared, T* acc, bool first,

@@ -12,10 +12,10 @@
 namespace cute_py::cpu {
 
 inline constexpr std::int64_t kLineConverted = 256;  // elements of a line whose factors have to be converted
-inline constexpr std::int64_t kStepsAtOnce = 16;     // columns that are read side by side
+inline constexpr std::int64_t kStepsAtOnce = 16;     // columns of a line that is not axpy's
 inline constexpr std::int64_t kStepsOfRows = 64;     // that are transposed at a time
 inline constexpr std::int64_t kRows = 512;           // whose places are found at a time
-inline constexpr int kRowsAtOnce = 4 * kMostLanes;   // vectors side by side
+inline constexpr int kRowsAtOnce = 4 * kMostLanes;   // four vectors
 static_assert(kStepsOfRows * kRowsAtOnce <= kStepsAtOnce * kLineConverted);
 
 // One of the factors.

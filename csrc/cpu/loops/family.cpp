@@ -119,7 +119,7 @@ class Loops {
     if (plan_.in_lines())
       return lines_.converts() ? kLineConverted : far_ && plan_.k > 1 ? Scratch::kMostOfLine : kLine;
     // Of dot products as many rows as there is room for the blocks of: a row is read from its beginning to its end. So
-    // are a few rows of several blocks that come from DRAM.
+    // are fewer rows of several blocks that come from DRAM.
     if (plan_.operation == Operation::dot) return std::clamp<std::int64_t>(kLine / plan_.blocks, 1, kRows);
     return plan_.blocks <= 2 ? kRows : far_ ? kRowsAtOnceOfDram : kRowsAtOnce;
   }

@@ -222,7 +222,7 @@ class GemvRows {
   GemvKernel<Scalar> const& narrow_;
   TransposeKernel<double> const& pairs_;
   bool const far_;
-  int const vectors_;  // of rows side by side
+  int const vectors_;  // of rows at a time
 };
 
 }  // namespace cute_py::cpu

@@ -42,20 +42,20 @@ class Rectangles {
     };
     // What goes on where a short j ends in the factor that is read across comes before the next part of i: such lines
     // hold that, too.
-    constexpr std::int64_t kNear = 4096;  // bytes from a part's first line to its last
-    auto const is_near = [&](Mode const& mode) {
+    constexpr std::int64_t kMostBytes = 4096;  // bytes from a part's first line to its last
+    auto const stays_in_lines = [&](Mode const& mode) {
       Role const role = is_across(a_) ? Role::a : Role::b;
       auto const bytes = static_cast<std::int64_t>(sizeof(T)) * std::abs(mode.stride[role]);
-      return across && bytes != 0 && bytes * mode.extent <= kNear;
+      return across && bytes != 0 && bytes * mode.extent <= kMostBytes;
     };
     for (int mode = 2; mode < plan.free.rank(); ++mode) {
-      if (is_near(plan.free[mode])) rest_.push_back(plan.free[mode]);
+      if (stays_in_lines(plan.free[mode])) rest_.push_back(plan.free[mode]);
     }
     part_i_ = rest_.rank();
     rest_.push_back(parts_of(i_, most_i_));
     rest_.push_back(parts_of(j_, most_j_));
     for (int mode = 2; mode < plan.free.rank(); ++mode) {
-      if (!is_near(plan.free[mode])) rest_.push_back(plan.free[mode]);
+      if (!stays_in_lines(plan.free[mode])) rest_.push_back(plan.free[mode]);
     }
   }
 

@@ -45,7 +45,7 @@ double us_of_dot(Work const& work) {
   return results * (bytes * slow / p.l1_bytes_per_us + p.block_us * std::ceil(k / static_cast<double>(kBlockOfK)));
 }
 
-// Steps of k that follow one another at one distance.
+// Steps of k at one stride.
 double run_of_steps(Geometry const& g) {
   return static_cast<double>(g.k.rank() == 0 ? 1 : std::max<std::int64_t>(g.k[0].extent, 1));
 }

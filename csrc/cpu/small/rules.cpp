@@ -48,7 +48,7 @@ Estimate estimate(Geometry const& g, Extents const& x, Traits const& t, DeviceIn
       (along_k ? 0.0 : moved * (x.k > kMostStepsPacked ? tiles_n : 1));
   double const math = panels * (k * step / p.cycles_per_us + static_cast<double>(tiles_n) * p.small_tile_us);
 
-  // A is read once, if a panel of it stays in L1; B for each panel; D in pieces, if its rows do not follow one another.
+  // A is read once, if a panel of it stays in L1; B for each panel; D in pieces, if its rows are not contiguous.
   double const bytes_a = m * k * of_type(Role::a);
   double const bytes_b = n * k * of_type(Role::b);
   double const panel = bytes_a / panels;

@@ -1,4 +1,4 @@
-// Complex numbers, (re,im) side by side, to lines of real and of imaginary parts, and back
+// Complex numbers, (re,im) interleaved, to lines of real and of imaginary parts, and back
 #include "cpu/simd.inl"
 #include "cpu/transpose/transpose.hpp"
 

@@ -25,7 +25,7 @@ struct TransposeKernel {
   void (*stream_end)();
 };
 
-// Complex numbers, (re,im) side by side, and their parts in lines of their own: complex_parts.inl.
+// Complex numbers, (re,im) interleaved, and their parts in lines of their own: complex_parts.inl.
 template <class T>
 struct ComplexPartsKernel {
   // re + i im = from, the imaginary part negated or not.

@@ -1,13 +1,13 @@
 // transpose: moves elements, bit by bit
 //
 //   rows     lanes are rows along k; squares of 16 bytes of each become steps of k        a b c d      a e i
-//   panels   a block that follows one another in rows, cut into the panels of a           e f g h  ->  b f j
-//            register tile                                                                i j k l      c g k ...
-//   stream   lines that nobody reads soon, by non-temporal stores
+//   panels   a block of contiguous rows, cut into the panels of a register                e f g h  ->  b f j
+//            tile                                                                         i j k l      c g k ...
+//   stream   lines that are not read again soon, by non-temporal stores
 //
 // Strides:  of rows any, along them 1
-// When:     rows for panels and copies whose fastest modes differ; panels for what lies along m or n; stream from 8 MB
-// on
+// When:     rows for panels and copies whose fastest modes differ; panels for what is contiguous along m or n; stream
+//           from 8 MB on
 #include "cpu/rows.inl"
 #include "cpu/transpose/transpose.hpp"
 
@@ -39,8 +39,8 @@ void transpose_rows(T const* const* rows, std::int64_t steps, T* out, std::int64
   if (!has_conflict_misses<T>(rows[1] - rows[0], kLanes<T>)) return transpose_all(rows, steps, out, out_step);
   PackedRows<T, kLanes<T>> packed;
   for_packed(packed, rows, steps,
-             [&](EvenRows<T> const& near, std::int64_t p, std::int64_t count)
-                 CUTE_PY_INLINE_LAMBDA { transpose_all(near, count, out + p * out_step, out_step); });
+             [&](EvenRows<T> const& packed_rows, std::int64_t p, std::int64_t count)
+                 CUTE_PY_INLINE_LAMBDA { transpose_all(packed_rows, count, out + p * out_step, out_step); });
 }
 
 // So many bytes of each panel, known when this is compiled: what moves them is few instructions. Steps are often a page
@@ -81,9 +81,9 @@ void copy_panels(std::int64_t count, std::int64_t panels, std::int64_t step_coun
   }
 }
 
-// Fewer elements than a cache line has.
+// Fewer elements than a cache line has: the head and the tail of a streamed line.
 template <class T>
-void copy_few(std::int64_t count, T const* from, T* to) {
+void copy_part_of_line(std::int64_t count, T const* from, T* to) {
   auto const* x = reinterpret_cast<char const*>(from);
   auto* y = reinterpret_cast<char*>(to);
   auto const bytes = count * static_cast<std::int64_t>(sizeof(T));
@@ -94,7 +94,7 @@ void copy_few(std::int64_t count, T const* from, T* to) {
 }
 
 // Whole cache lines by non-temporal stores: they are not read before they are written. Measured with the buffer of
-// copy.cpp (docs/perf-notes.md, "a buffer of 512 bytes by 2 KB"): permutations of 32 MB 0.27 to 0.72 of memcpy's speed.
+// cpu_copy (docs/perf-notes.md, "a buffer of 512 bytes by 2 KB"): permutations of 32 MB 0.27 to 0.72 of memcpy's speed.
 template <class T>
 void stream_line(std::int64_t count, T const* from, T* to) {
   std::int64_t const past = reinterpret_cast<std::uintptr_t>(to) % kBytesOfLine;
@@ -103,12 +103,12 @@ void stream_line(std::int64_t count, T const* from, T* to) {
     __builtin_memcpy(to, from, static_cast<std::size_t>(count) * sizeof(T));
     return;
   }
-  copy_few(head, from, to);
+  copy_part_of_line(head, from, to);
   std::int64_t i = head;
   while (i + kLine<T> <= count) {
     for (int v = 0; v < kBytesOfLine / kVectorBytes; ++v, i += kLanes<T>) store_non_temporal(to + i, load(from + i));
   }
-  copy_few(count - i, from + i, to + i);
+  copy_part_of_line(count - i, from + i, to + i);
 }
 
 template <class T>
