@@ -465,6 +465,8 @@ WITHOUT: dict[str, dict[str, str]] = {
         "Device: compute_capability is a pair of integers such as": SAYS,
         "Device: copies_arrays is True or False, got {}": SAYS,
         "Device: {} is an integer of at least 1, got {}": SAYS,
+        "Device: {} is a number above 0, got {}": SAYS,
+        "Device: memory_efficiency is at most 1, got {}": SAYS,
     },
     "python/cute_py/machine/threads.py": {
         "threads is an integer from 1 to 1024, or None; got {}": SAYS,

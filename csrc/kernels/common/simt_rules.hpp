@@ -5,15 +5,15 @@
 // The rules of the tutorial's kernels without tensor cores: sgemm_1, sgemm_2, sgemm_sm70.
 namespace cute_py::kernels::model {
 
-// Of float32; other types are estimated by it, unless `nested` has them.
+// Of float32. Other types are estimated by it, but those of the nested form that were timed (more than 0 TFLOP/s).
 struct SimtSpeeds {
   Speed whole;
   Speed predicated;
   Speed nested;
   Speed gett;
-  Speed nested_f64 = untimed(nested, Compute::f64);
-  Speed nested_c64 = untimed(nested, Compute::c64);
-  Speed nested_c128 = untimed(nested, Compute::c128);
+  Speed nested_f64{};
+  Speed nested_c64{};
+  Speed nested_c128{};
 };
 
 inline Speed speed_of(SimtSpeeds const& speeds, Entry const& v) {
@@ -28,9 +28,11 @@ inline Speed speed_of(SimtSpeeds const& speeds, Entry const& v) {
     default:
       break;
   }
-  if (compute == Compute::f64) return speeds.nested_f64;
-  if (compute == Compute::c64) return speeds.nested_c64;
-  return compute == Compute::c128 ? speeds.nested_c128 : speeds.nested;
+  Speed const timed = compute == Compute::f64    ? speeds.nested_f64
+                      : compute == Compute::c64  ? speeds.nested_c64
+                      : compute == Compute::c128 ? speeds.nested_c128
+                                                 : speeds.nested;
+  return timed.tflops > 0 ? timed : untimed(speeds.nested, compute);
 }
 
 // Threads of the nested form go along whichever mode of an operand is contiguous.
