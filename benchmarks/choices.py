@@ -1,16 +1,22 @@
-"""Record what all candidates of random products take, and judge by such records what the estimates choose.
+"""Record what all candidates of random products take; judge the estimates by such records, and fit them.
 
     python benchmarks/choices.py record gpu runs.jsonl [--seed 1] [--seconds 300] [--types float32 ...]
-    python benchmarks/choices.py record cpu runs.jsonl [--seconds 300] [--threads 1]
+    python benchmarks/choices.py record cpu runs.jsonl [--seconds 300] [--threads 1] [--isa avx2]
     python benchmarks/choices.py regret runs.jsonl ... [--worst 10]
+    python benchmarks/choices.py errors runs.jsonl ...
+    python benchmarks/choices.py fit runs.jsonl ... [--steps 600]
 
-`record` draws products of five kinds in turns: square ones (M, N, K from 64 to 8192), small ones (1 to 512), thin ones (one of M, N, K
-is short), batches, and contractions of several modes. It checks every candidate of `explain` against float64, times it, and
-writes a line for each product: what it is, microseconds by candidate, and which one was chosen. The first line of a file is the
-device and the kernels, which candidates name by their places: "3 t8AB" is kernel 3 with A and B exchanged, K split by 8, A and B
-packed. On a GPU (needs PyTorch) a time is device time, of a CUDA graph of repeated calls.
+`record` draws products of five kinds in turns: square ones (M, N, K from 64 to 8192), small ones (1 to 512), thin ones
+(one of M, N, K is short), batches, and contractions of several modes. It checks every candidate of `explain` against
+float64, times it, and writes a line for each product: what it is, microseconds by candidate, and which one was chosen.
+The first line of a file is the device and the kernels, which candidates name by their places: "3 t8AB" is kernel 3 with
+A and B exchanged, K split by 8, A and B packed. On a GPU (needs PyTorch) a time is device time, of a CUDA graph of
+repeated calls. On a CPU, `--isa` leaves wider vectors alone.
 
-`regret` is the time of the candidate that is chosen now over that of the best one that was measured. It needs no GPU. The records in
+`regret` is the time of the candidate that is chosen now over that of the best one that was measured. `errors` compares
+estimates with times, by kernel: what to correct in the families' rules.cpp (a factor: TFLOP/s; microseconds that all
+have in common: those of a wave). `fit` searches the rates of a CPU's cost model (csrc/problem/cpu_profile.hpp) that
+meet every other record best, and tells the regret of the rest. None of these needs a GPU. The records in
 `benchmarks/data/choices` are those that `tests/test_choice.py` holds the estimates to.
 """
 
@@ -20,6 +26,7 @@ import argparse
 import json
 import math
 import random
+import re
 import statistics
 import sys
 import time
@@ -261,6 +268,7 @@ def measure(options: argparse.Namespace, records: list[Record]) -> int:
     import cute_py
 
     make, time_of = (on_gpu, graph_us) if options.where == "gpu" else (on_cpu, call_us)
+    device = device_of(device_facts(options)) if options.where == "cpu" else None
     end = time.monotonic() + options.seconds
     skipped = 0
     for product, name in products(options.where, options.seed):
@@ -270,7 +278,9 @@ def measure(options: argparse.Namespace, records: list[Record]) -> int:
             continue
         arrays, compute, error = make(product, name)
         try:
-            candidates = cute_py.contract.explain(product.subscripts, *arrays, compute=compute).candidates
+            candidates = cute_py.contract.explain(
+                product.subscripts, *arrays, compute=compute, device=device
+            ).candidates
         except cute_py.UnsupportedProblemError:
             candidates = ()
         if not candidates:
@@ -296,12 +306,21 @@ def measure(options: argparse.Namespace, records: list[Record]) -> int:
 def device_facts(options: argparse.Namespace) -> dict[str, Any]:
     """What the estimates depend on beside the product."""
     import cute_py
-    from cute_py import _core
 
     if options.where == "cpu":
-        return {"cpu": _core.host_isa(), "threads": options.threads}
+        return {"cpu": vars(cute_py.Cpu.here()) | ({"isa": options.isa} if options.isa else {})}
     facts = vars(cute_py.devices()[0])
     return {"device": {name: value for name, value in facts.items() if name != "ordinal"}}
+
+
+def device_of(facts: dict[str, Any], **rates: float) -> Any:
+    """The device of a file, with other rates of its cost model."""
+    import cute_py
+
+    if "cpu" in facts:
+        return cute_py.Cpu(**facts["cpu"] | {"rates": rates})
+    given = facts["device"]
+    return cute_py.Device(**given | {"compute_capability": tuple(given["compute_capability"])})
 
 
 def write(path: Path, facts: dict[str, Any], records: list[Record]) -> None:
@@ -340,23 +359,28 @@ def read(path: Path) -> tuple[dict[str, Any], list[Record]]:
     return facts, records
 
 
-def chosen_now(facts: dict[str, Any], records: list[Record]) -> list[str]:
-    """What this build chooses for a GPU of these facts."""
+def candidates_now(facts: dict[str, Any], records: list[Record], **rates: float) -> Iterator[Any]:
+    """The candidates that this build lists for a device of these facts, the chosen one first."""
     import cute_py
+
+    device = device_of(facts, **rates)
+    for product, name, _, _ in records:
+        compute = "tfloat32" if name == "tfloat32" else None
+        arrays = arrays_elsewhere(product, name)
+        yield cute_py.contract.explain(product.subscripts, *arrays, device=device, compute=compute).candidates
+
+
+def chosen_now(facts: dict[str, Any], records: list[Record], **rates: float) -> list[str]:
+    """What this build chooses for a device of these facts."""
+    return [key_of(candidates[0]) for candidates in candidates_now(facts, records, **rates)]
+
+
+def arrays_elsewhere(product: Product, name: str) -> list[np.ndarray]:
     from cute_py.testing import numpy_type
 
-    given = facts["device"]
-    device = cute_py.Device(**given | {"compute_capability": tuple(given["compute_capability"])})
-    keys = []
-    for product, name, _, _ in records:
-        dtype = np.dtype(numpy_type("float32" if name == "tfloat32" else name))
-        result = np.dtype({"int8": "int32", "float8_e4m3fn": "float32"}.get(name, dtype))
-        arrays = [elsewhere(product, i, dtype if i < 2 else result) for i in range(3)]
-        compute = "tfloat32" if name == "tfloat32" else None
-        keys.append(
-            key_of(cute_py.contract.explain(product.subscripts, *arrays, device=device, compute=compute).candidates[0])
-        )
-    return keys
+    dtype = np.dtype(numpy_type("float32" if name == "tfloat32" else name))
+    result = np.dtype({"int8": "int32", "float8_e4m3fn": "float32"}.get(name, dtype))
+    return [elsewhere(product, i, dtype if i < 2 else result) for i in range(3)]
 
 
 class Memory:
@@ -373,10 +397,10 @@ def elsewhere(product: Product, operand: int, dtype: Any) -> np.ndarray:
     return np.ndarray(product.shape(operand), dtype, memory.data, 0, strides)
 
 
-def regrets(records: list[Record], chosen: dict[int, str]) -> list[float]:
-    """Of each record: the time of what is chosen, or was, over the least; infinite if that was not measured."""
+def regrets(records: list[Record], chosen: dict[int, str], unmeasured: float = math.inf) -> list[float]:
+    """Of each record: the time of what is chosen, or was, over the least; `unmeasured` if that was not measured."""
     found = [(record.us, chosen.get(i, record.chosen)) for i, record in enumerate(records)]
-    return [us.get(key, math.inf) / min(us.values()) for us, key in found]
+    return [us.get(key, unmeasured) / min(us.values()) for us, key in found]
 
 
 def summary(found: list[float]) -> str:
@@ -406,6 +430,76 @@ def regret(options: argparse.Namespace) -> int:
     return 0
 
 
+# ---- Errors of the estimates
+
+
+def ratios(facts: dict[str, Any], records: list[Record], **rates: float) -> list[tuple[str, float, float]]:
+    """Of each candidate that was measured and is listed now: its key, the time, and the estimate over it."""
+    found = []
+    for listed, one in zip(candidates_now(facts, records, **rates), records, strict=True):
+        estimates = {key_of(candidate): candidate.us for candidate in listed}
+        found += [(key, us, estimates[key] / us) for key, us in one.us.items() if key in estimates]
+    return found
+
+
+def errors(options: argparse.Namespace) -> int:
+    for path in options.runs:
+        print(
+            f"{path.name}: estimate over time by kernel: geomean, p10, p90; geomean of the shortest and longest third"
+        )
+        groups: dict[str, list[tuple[float, float]]] = {}
+        for key, us, ratio in ratios(*read(path)):
+            groups.setdefault(re.sub(r"_(nt|tn|nn|tt)_", "_*_", key.split()[0]), []).append((us, math.log(ratio)))
+        for kernel, runs in sorted(groups.items()):
+            runs.sort()
+            logs = [log for _, log in runs]
+            third = max(len(logs) // 3, 1)
+            ordered = sorted(logs)
+            parts = [statistics.fmean(logs), ordered[len(logs) // 10], ordered[len(logs) * 9 // 10]]
+            parts += [statistics.fmean(logs[:third]), statistics.fmean(logs[-third:])]
+            print(f"  {kernel:40} {len(logs):5d} runs  " + "  ".join(f"{math.exp(x):5.2f}" for x in parts))
+    return 0
+
+
+def fit(options: argparse.Namespace) -> int:
+    """Search the rates of a CPU by random steps: every other record is met, the others judge."""
+    import cute_py
+
+    files = [read(path) for path in options.runs]
+    if any("cpu" not in facts for facts, _ in files):
+        print("fit: the rates of a CPU are searched; for a GPU's, see errors", file=sys.stderr)
+        return 1
+
+    def error(rates: dict[str, float]) -> float:
+        """The mean of |log(estimate / time)|, an outlier counted as 0.7."""
+        found = [x for facts, records in files for _, _, x in ratios(facts, records[::2], **rates)]
+        return statistics.fmean(min(0.7, abs(math.log(x))) for x in found)
+
+    def regret_of(rates: dict[str, float]) -> list[float]:
+        rest = [(facts, records[1::2]) for facts, records in files]
+        return [
+            x
+            for facts, records in rest
+            for x in regrets(records, dict(enumerate(chosen_now(facts, records, **rates))), math.nan)
+            if not math.isnan(x)
+        ]
+
+    chance = random.Random(options.seed)
+    usual = cute_py.Cpu.rates_by_default()
+    best, least = usual, error(usual)
+    print(f"as it is: error {least:.3f}, of the rest {summary(regret_of(best))}")
+    for step in range(options.steps):
+        names = chance.sample(sorted(usual), 3)
+        width = 0.4 * 0.996**step + 0.03
+        rates = best | {name: best[name] * math.exp(chance.gauss(0, width)) for name in names}
+        if (found := error(rates)) < least:
+            best, least = rates, found
+    print(f"fitted:   error {least:.3f}, of the rest {summary(regret_of(best))}")
+    for name, value in best.items():
+        print(f"  {name:24} {value:12.4g}  {value / usual[name]:5.2f} of what it was")
+    return 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(dest="what", required=True)
@@ -416,12 +510,19 @@ def main() -> int:
     recorder.add_argument("--seconds", type=float, default=300)
     recorder.add_argument("--types", nargs="+")
     recorder.add_argument("--threads", type=int, default=1)
+    recorder.add_argument("--isa", help="of a CPU, in place of what it has", choices=["baseline", "avx2", "avx512"])
     recorder.add_argument("--most", type=int, default=16, help="candidates of a product")
     judge = commands.add_parser("regret")
     judge.add_argument("runs", type=Path, nargs="+")
     judge.add_argument("--worst", type=int, default=5, help="list so many")
+    of_errors = commands.add_parser("errors")
+    of_errors.add_argument("runs", type=Path, nargs="+")
+    fitter = commands.add_parser("fit")
+    fitter.add_argument("runs", type=Path, nargs="+")
+    fitter.add_argument("--steps", type=int, default=600)
+    fitter.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    return record(options) if options.what == "record" else regret(options)
+    return {"record": record, "regret": regret, "errors": errors, "fit": fit}[options.what](options)
 
 
 if __name__ == "__main__":

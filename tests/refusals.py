@@ -18,7 +18,7 @@ import pytest
 import cute_py as cp
 import cute_py.algorithm as algorithm
 import cute_py.layout as cl
-from cute_py import CudaError, Device, EmulatorOptions, Epilogue, LayoutError, OperandError, atoms
+from cute_py import Cpu, CudaError, Device, EmulatorOptions, Epilogue, LayoutError, OperandError, atoms
 from cute_py import UnsupportedProblemError as Unsupported
 from cute_py.analysis import coalescing, f2_matrix, from_f2_matrix
 from cute_py.laws import check_law
@@ -321,6 +321,17 @@ DEVICES = [
     R("name", OperandError, lambda: Device(3), "name is a str"),
     R("capability", OperandError, lambda: Device("x", compute_capability=3), r"a pair of integers such as \(9, 0\)"),
     R("figure", OperandError, lambda: Device("x", clock_mhz=0), "at least 1, got 0"),
+    R("measured figure", OperandError, lambda: Device("x", launch_us=0), "launch_us is a number above 0, got 0"),
+    R("efficiency", OperandError, lambda: Device("x", memory_efficiency=2), "at most 1, got 2"),
+    R("name of a CPU", OperandError, lambda: Cpu(3), "Cpu: name is a str"),
+    R("isa", OperandError, lambda: Cpu("x", isa="avx"), "there is no isa 'avx'", "'baseline', 'avx2', 'avx512'",
+        lambda: Cpu("x", isa="avx2")),
+    R("threads of a CPU", OperandError, lambda: Cpu("x", threads=0), "threads is an integer from 1 to 1024, got 0"),
+    R("rate", OperandError, lambda: Cpu("x", rates={"gemm": 1}), "there is no rate 'gemm'", "one of .*fma_per_us",
+        lambda: cp.gemm.explain(A, B, device=Cpu("x", rates={"fma_per_us": 5e4}))),
+    R("value of a rate", OperandError, lambda: Cpu("x", rates={"fma_per_us": 0}), "rate fma_per_us is a number above 0"),
+    R("GPU kernel on an invented CPU", OperandError, lambda: cp.gemm(A, B, kernel="sgemm_1", device=Cpu("x")),
+        "runs on a GPU, not on x", "leave device out", lambda: cp.gemm(A, B, kernel="sgemm_1", device="emulator")),
     R("emulator", OperandError, lambda: cp.gemm(A, B, device="emulator", emulator={}),
         "cute_py.EmulatorOptions or None", r"EmulatorOptions\(seed=1\)",
         lambda: cp.gemm(A, B, device="emulator", emulator=EmulatorOptions(seed=1))),

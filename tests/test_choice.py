@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 
 import cute_py
-from cute_py import CuteError, Device, Epilogue, OperandError, UnsupportedProblemError
+from cute_py import Cpu, CuteError, Device, Epilogue, OperandError, UnsupportedProblemError
+from cute_py.machine.devices import ISAS
 from headers import ROOT
 from problems import draw
 
@@ -71,7 +72,12 @@ def test_random_programs_compute_what_they_should(tmp_path: Path) -> None:
 
 # What the estimates of a build must not exceed: the geometric mean of the regrets and the worst, as they were when the runs were
 # stored. Nobody raises them without a reason in docs/perf-notes.md.
-MOST_REGRET = {"h100.jsonl": (1.037, 2.03), "h200.jsonl": (1.038, 1.99)}
+MOST_REGRET = {
+    "h100.jsonl": (1.037, 2.03),
+    "h200.jsonl": (1.038, 1.99),
+    "xeon_avx512.jsonl": (9, 9),
+    "xeon_avx2.jsonl": (9, 9),
+}
 
 
 @pytest.mark.parametrize("name", MOST_REGRET)
@@ -107,6 +113,38 @@ def test_what_is_explained_for_a_gpu_does_not_depend_on_the_build() -> None:
     assert {"gemm_sm90_tn_f16_128x256", "gemm_sm90_tn_f16_128x192", "gemm_sm90_tn_f16_64x128"} <= listed
     for candidate in explanation.candidates[:2]:
         np.testing.assert_array_equal(cute_py.gemm(A, B, device=Device.preset("H100"), config=candidate), A @ B.T)
+
+
+@pytest.mark.parametrize("isa", ["baseline", "avx2", "avx512"])
+def test_an_invented_cpu_is_planned_for(isa: str, rng: np.random.Generator) -> None:
+    """By the kernels of its instruction set; what this machine can, it computes, with the same bits."""
+    A, B = draw(rng, (70, 300)), draw(rng, (90, 300))
+    built = {kernel.isa for kernel in cute_py.kernels().values() if kernel.targets == ("cpu",)}
+    cpu = Cpu("some", isa=isa, threads=1)
+    chosen = cute_py.gemm.explain(A, B, device=cpu).candidates[0].kernel
+    assert cute_py.kernels()[chosen].isa == (isa if isa in built else "baseline")
+    if isa in built and isa in ISAS[: ISAS.index(Cpu.here().isa) + 1]:
+        np.testing.assert_array_equal(cute_py.gemm(A, B, device=cpu), cute_py.gemm(A, B, kernel=f"cpu_{isa}_f32"))
+    elif isa in built:
+        with pytest.raises(cute_py.UnsupportedProblemError, match="runs on some, and this CPU lacks its instruction"):
+            cute_py.gemm(A, B, device=cpu)
+
+
+def test_every_figure_of_an_invented_device_counts() -> None:
+    """What was prepared for one is not taken for another."""
+    A = np.ones((600, 600), np.float32)
+    slow = {"fma_per_us": 1e3}
+    assert "cpu_small" in repr(cute_py.gemm.plan(A, A, device=Cpu("x", isa="baseline", rates=slow)))
+    assert "cpu_small" not in repr(cute_py.gemm.plan(A, A, device=Cpu("x", isa="baseline")))
+    figures = ({}, {"rates": {"fma_per_us": 1e5}}, {"threads": 7}, {"l3_bytes": 1 << 20})
+    us = {sum(c.us for c in cute_py.gemm.explain(A, A, device=Cpu("x", **figure)).candidates) for figure in figures}
+    assert len(us) == len(figures)
+    B = np.ones((2048, 64), np.float16)
+    us = {
+        cute_py.gemm.explain(B, B, device=Device("x", **figure)).candidates[0].us
+        for figure in ({}, {"launch_us": 5.0}, {"memory_efficiency": 0.4}, {"l2_bytes_per_cycle": 8.0})
+    }
+    assert len(us) > 2
 
 
 @pytest.mark.parametrize(("multiprocessors", "splits"), [(1, False), (132, True)])

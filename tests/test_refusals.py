@@ -467,6 +467,9 @@ WITHOUT: dict[str, dict[str, str]] = {
         "Device: {} is an integer of at least 1, got {}": SAYS,
         "Device: {} is a number above 0, got {}": SAYS,
         "Device: memory_efficiency is at most 1, got {}": SAYS,
+        "Cpu: name is a str, got {}": SAYS,
+        "Cpu: {} is an integer from 1 to {}, got {}": SAYS,
+        "Cpu: rate {} is a number above 0, got {}": SAYS,
     },
     "python/cute_py/machine/threads.py": {
         "threads is an integer from 1 to 1024, or None; got {}": SAYS,

@@ -1,8 +1,11 @@
 #include "bindings/arguments.hpp"
 
+#include <pybind11/stl.h>
+
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <string>
 
 #include "base/errors.hpp"
@@ -134,28 +137,59 @@ std::optional<std::uintptr_t> stream_argument(py::handle value) {
   refuse_stream(value);
 }
 
-DeviceArgument device_argument(py::handle value) {
-  if (!py::isinstance(value, py::module_::import("cute_py.machine.devices").attr("Device"))) {
-    throw OperandError("device is a name, such as 'cpu', 'emulator' and 'cuda:1', or a cute_py.Device, got " +
-                       shown(value));
-  }
-  py::object const ordinal = value.attr("ordinal");
-  if (!ordinal.is_none()) return {ordinal.cast<int>(), nullptr};
-  auto device = std::make_shared<DeviceInfo>();
-  device->name = value.attr("name").cast<std::string>();
+namespace {
+
+DeviceInfo gpu_of(py::handle value) {
+  DeviceInfo device;
   auto const capability = value.attr("compute_capability").cast<std::pair<int, int>>();
-  device->compute_capability = 10 * capability.first + capability.second;
-  device->multiprocessors = value.attr("multiprocessors").cast<int>();
-  device->memory_bytes = value.attr("memory_bytes").cast<std::int64_t>();
-  device->shared_bytes_per_cta = value.attr("shared_bytes_per_cta").cast<int>();
-  device->clock_mhz = value.attr("clock_mhz").cast<int>();
-  device->memory_gb_per_s = value.attr("memory_gb_per_s").cast<int>();
-  GpuProfile& profile = device->profile;
+  device.compute_capability = 10 * capability.first + capability.second;
+  device.multiprocessors = value.attr("multiprocessors").cast<int>();
+  device.memory_bytes = value.attr("memory_bytes").cast<std::int64_t>();
+  device.shared_bytes_per_cta = value.attr("shared_bytes_per_cta").cast<int>();
+  device.clock_mhz = value.attr("clock_mhz").cast<int>();
+  device.memory_gb_per_s = value.attr("memory_gb_per_s").cast<int>();
+  GpuProfile& profile = device.profile;
   profile.launch_us = value.attr("launch_us").cast<double>();
   profile.memory_efficiency = value.attr("memory_efficiency").cast<double>();
   profile.l2_bytes_per_cycle = value.attr("l2_bytes_per_cycle").cast<double>();
   profile.l2_bytes = value.attr("l2_bytes").cast<double>();
-  device->copies_arrays = value.attr("copies_arrays").cast<bool>();
+  device.copies_arrays = value.attr("copies_arrays").cast<bool>();
+  return device;
+}
+
+DeviceInfo cpu_of(py::handle value) {
+  DeviceInfo device;
+  auto const isa = value.attr("isa").cast<std::string>();
+  for (Isa const each : {Isa::baseline, Isa::avx2, Isa::avx512, Isa::avx512_vnni}) {
+    if (isa == name_of(each)) device.isa = each;
+  }
+  device.multiprocessors = value.attr("threads").cast<int>();
+  device.caches = {value.attr("l1_bytes").cast<std::int64_t>(), value.attr("l2_bytes").cast<std::int64_t>(),
+                   value.attr("l3_bytes").cast<std::int64_t>()};
+  for (auto const& [name, number] : value.attr("rates").cast<std::map<std::string, double>>()) {
+    for (CpuRate const& rate : cpu_rates) {
+      if (name == rate.name) device.cpu.*rate.value = number;
+    }
+  }
+  return device;
+}
+
+}  // namespace
+
+DeviceArgument device_argument(py::handle value) {
+  auto const module = py::module_::import("cute_py.machine.devices");
+  bool const is_cpu = py::isinstance(value, module.attr("Cpu"));
+  if (!is_cpu && !py::isinstance(value, module.attr("Device"))) {
+    throw OperandError(
+        "device is a name, such as 'cpu', 'emulator' and 'cuda:1', a cute_py.Device or a cute_py.Cpu, got " +
+        shown(value));
+  }
+  if (!is_cpu) {
+    py::object const ordinal = value.attr("ordinal");
+    if (!ordinal.is_none()) return {ordinal.cast<int>(), nullptr};
+  }
+  auto device = std::make_shared<DeviceInfo>(is_cpu ? cpu_of(value) : gpu_of(value));
+  device->name = value.attr("name").cast<std::string>();
   return {0, std::move(device)};
 }
 

@@ -37,7 +37,7 @@ std::optional<std::uintptr_t> stream_argument(py::handle value);
 // cute_py.EmulatorOptions, or None for the default.
 EmulatorOptions emulator_argument(py::handle value);
 
-// A cute_py.Device: the number of a GPU, or a processor that nobody has.
+// A cute_py.Device or cute_py.Cpu: the number of a GPU, or a processor that nobody has.
 struct DeviceArgument {
   int ordinal = 0;
   std::shared_ptr<DeviceInfo const> invented;

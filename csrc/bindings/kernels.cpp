@@ -121,7 +121,16 @@ void register_kernels(py::module_& module) {
   module.def("cuda_driver_version", &runtime::cuda_driver_version);
   module.def("device_count", &runtime::device_count);
   module.def("devices", &devices);
-  module.def("host_isa", [] { return name_of(runtime::host_info().isa); });
+  module.def("host_isa", [] { return name_of(runtime::host_isa()); });
+  module.def("cpu_rates", [] {
+    py::dict rates;
+    for (CpuRate const& rate : cpu_rates) rates[rate.name] = CpuProfile{}.*rate.value;
+    return rates;
+  });
+  module.def("host_caches", [] {
+    CacheSizes const caches = host_caches();
+    return py::make_tuple(caches.l1, caches.l2, caches.l3);
+  });
   module.def("host_processors", &runtime::host_processors);
   module.def("processors_of_quota", &runtime::processors_of_quota, py::arg("groups"), py::arg("root"));
   module.def("entries", &entries);

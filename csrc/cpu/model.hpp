@@ -13,15 +13,7 @@
 // kernel is the fastest.
 namespace cute_py::cpu::model {
 
-// The profile of the processor that a variant runs on, with the caches of the device as far as they are known.
-inline Profile profile_of(Traits const& t, DeviceInfo const& device) {
-  Profile profile = cpu::profile_of(t.needs.isa);
-  CacheSizes const caches = usable(device.caches);
-  profile.l1_bytes = static_cast<double>(caches.l1);
-  profile.l2_bytes = static_cast<double>(caches.l2);
-  profile.l3_bytes = static_cast<double>(caches.l3);
-  return profile;
-}
+inline Profile profile_of(Traits const& t, DeviceInfo const& device) { return cpu::profile_of(t.needs.isa, device); }
 
 // Multiply-adds of the micro-kernel in a microsecond.
 inline double fma_per_us(Profile const& p, Compute compute) {

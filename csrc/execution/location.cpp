@@ -114,6 +114,13 @@ Location choose_location(Request const& request) {
       throw OperandError("an invented device computes on the host, and the arrays are on a GPU" +
                          request.operands_text() + "\n  next: pass host arrays, or leave device out");
     }
+    if (request.invented->is_cpu()) {
+      if (!named.on_cpu) {
+        throw OperandError("kernel '" + kernel + "' runs on a GPU, not on " + request.invented->name +
+                           "\n  next: leave device out, or name another kernel");
+      }
+      return {Target::cpu, 0, false, "a CPU was invented; this one stands for it", request.invented};
+    }
     if (!named.on_gpu) {
       throw OperandError("kernel '" + kernel + "' runs on the CPU, not on " + request.invented->name +
                          "\n  next: leave device out, or name another kernel");

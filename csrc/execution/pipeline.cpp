@@ -191,7 +191,13 @@ std::shared_ptr<Prepared const> prepare(Request const& request) {
   if (prepared->outline.location.target == Target::cuda) beside.emplace();
   for (dispatch::Step const& step : prepared->outline.program.steps) {
     if (step.entry == nullptr) throw UnsupportedProblemError(refusals_text(request, prepared->outline, step));
-    prepared->launches.push_back(step.entry->prepare(step.entry->traits.name, step.geometry, step.schedule));
+    Traits const& traits = step.entry->traits;
+    if (prepared->outline.location.target == Target::cpu && traits.needs.isa > runtime::host_isa()) {
+      throw UnsupportedProblemError(std::string(traits.name) + " runs on " + request.invented->name +
+                                    ", and this CPU lacks its instruction set" + request.operands_text() +
+                                    "\n  next: explain() plans for it; leave device out to compute");
+    }
+    prepared->launches.push_back(step.entry->prepare(traits.name, step.geometry, step.schedule));
   }
   return prepared;
 }
@@ -217,6 +223,16 @@ void Key::add(std::string_view text) {
     add(word);
   }
 }
+
+namespace {
+
+std::uint64_t bits_of(double x) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &x, sizeof(bits));
+  return bits;
+}
+
+}  // namespace
 
 void Key::add(View const* view) {
   if (view == nullptr) return add(std::uint64_t{0});
@@ -278,7 +294,15 @@ void Key::assign(Request const& r) {
     add(static_cast<std::uint64_t>(device.shared_bytes_per_cta));
     add(static_cast<std::uint64_t>(device.clock_mhz));
     add(static_cast<std::uint64_t>(device.memory_gb_per_s));
-    add(static_cast<std::uint64_t>(device.copies_arrays));
+    add(static_cast<std::uint64_t>(device.copies_arrays) | static_cast<std::uint64_t>(device.isa) << 1);
+    for (double const x : {device.profile.launch_us, device.profile.memory_efficiency,
+                           device.profile.l2_bytes_per_cycle, device.profile.l2_bytes}) {
+      add(bits_of(x));
+    }
+    for (std::int64_t const x : {device.caches.l1, device.caches.l2, device.caches.l3}) {
+      add(static_cast<std::uint64_t>(x));
+    }
+    for (CpuRate const& rate : cpu_rates) add(bits_of(device.cpu.*rate.value));
   }
   if (words_.size() % 2 != 0) add(std::uint64_t{0});
   std::uint64_t even = 0;  // two, as a processor waits for a multiplication

@@ -13,7 +13,7 @@
 namespace cute_py::instances {
 
 // Of the structures below and of all that an Entry is made of. A change of any of them is another number.
-inline constexpr std::uint32_t kUnitAbi = 2;
+inline constexpr std::uint32_t kUnitAbi = 3;
 
 // What a unit exports, as `cute_py_unit`.
 struct Unit {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/caches.hpp"
+#include "problem/cpu_profile.hpp"
 
 namespace cute_py {
 
@@ -45,13 +46,16 @@ struct DeviceInfo {
   int clock_mhz = 0;             // of the multiprocessors, at most
   int memory_gb_per_s = 0;       // of its own memory
   GpuProfile profile;
-  Isa isa = Isa::baseline;     // of a CPU
-  CacheSizes caches;           // of a CPU
   bool copies_arrays = false;  // of one that is invented: host arrays are not taken to lie there
+  Isa isa = Isa::baseline;     // this and what follows, of a CPU
+  CacheSizes caches;
+  CpuProfile cpu;
 
   // How many clusters of 2, 4 and 8 CTAs run at a time, one CTA on a multiprocessor; 0: the driver was not asked. A
   // cluster stays within a GPC, whose multiprocessors need not be a multiple of its size, nor all be enabled.
   int clusters[3] = {0, 0, 0};
+
+  bool is_cpu() const { return compute_capability == 0; }
 
   int clusters_of(std::int64_t ctas) const {
     int log2 = 0;

@@ -76,7 +76,7 @@ struct Request {
   std::string_view kernel = "auto";            // or a kernel's name, or a variant's
   std::optional<Config> config;                // in place of a choice
   std::string_view device;                     // "", "cpu", "emulator", "cuda" or "cuda:1"
-  std::shared_ptr<DeviceInfo const> invented;  // a GPU that nobody has, in place of `device`
+  std::shared_ptr<DeviceInfo const> invented;  // a processor that nobody has, in place of `device`
 
   // What is written to; null for a new array.
   View const* result() const { return out != nullptr ? out : c; }

@@ -45,18 +45,22 @@ std::atomic<int> chosen{0};
 
 }  // namespace
 
+Isa host_isa() {
+#ifdef __x86_64__
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")) {
+    return __builtin_cpu_supports("avx512vnni") ? Isa::avx512_vnni : Isa::avx512;
+  }
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return Isa::avx2;
+#endif
+  return Isa::baseline;
+}
+
 DeviceInfo host_info() {
   DeviceInfo info;
   info.name = "cpu";
   info.multiprocessors = host_threads();
   info.caches = host_caches();
-#ifdef __x86_64__
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")) {
-    info.isa = __builtin_cpu_supports("avx512vnni") ? Isa::avx512_vnni : Isa::avx512;
-  } else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-    info.isa = Isa::avx2;
-  }
-#endif
+  info.isa = host_isa();
   return info;
 }
 

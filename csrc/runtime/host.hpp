@@ -9,6 +9,7 @@ namespace cute_py::runtime {
 // The CPU that this process runs on, the best instruction set that it and its operating system offer, and as
 // multiprocessors the threads that a call may use.
 DeviceInfo host_info();
+Isa host_isa();
 
 // How many processors this process may use: by its affinity, and by the quota of its control groups.
 int host_processors();

@@ -31,7 +31,7 @@ from cute_py.layout import tensor as _tensor
 from cute_py.layout.printing import *  # noqa: F403
 from cute_py.layout.tensor import *  # noqa: F403
 from cute_py.machine.banks import BankConflicts, BankMap, SwizzleChoice, bank_conflicts, bank_map, best_swizzle
-from cute_py.machine.devices import Device, cuda_available, devices
+from cute_py.machine.devices import Cpu, Device, cuda_available, devices
 from cute_py.machine.threads import get_num_threads, register_threadpoolctl, set_num_threads
 from cute_py.machine.tma import TmaReport, tma_check
 from cute_py.machine.tma_copy import TmaCopy, make_tma_copy, tma_partition
@@ -54,6 +54,7 @@ __all__ = [
     "BankMap",
     "Bench",
     "Candidate",
+    "Cpu",
     "CudaError",
     "CuteError",
     "Device",

@@ -34,7 +34,6 @@ using namespace cute_py;
 
 namespace {
 
-using kernels::Form;
 using kernels::List;
 
 // Bytes of an element.

@@ -6,7 +6,7 @@ namespace {
 
 // TFLOP/s of a full device, of that what one CTA on a multiprocessor reaches, microseconds of a wave beside its K, and
 // accesses to A and B of a multiprocessor in a microsecond: fitted to 6,000 runs of random products on an H200,
-// November 2026 (benchmarks/calibrate.py), which they meet within 2 to 19 % on average; those of doubles to 10,000 more
+// November 2026, which they meet within 2 to 19 % on average; those of doubles to 10,000 more
 // of products of at most 3e9 operations, within 4 to 19 %. A complex multiply-add counts as one. int8 is as at 4096.
 using model::Speed;
 using OfTile = model::OfTile<Speed>;

@@ -10,7 +10,7 @@ namespace cute_py::kernels {
 namespace {
 
 // TFLOP/s of a full device, microseconds of a product beside its tiles, and of a tile beside its K: fitted to runs of
-// random products on an H200, November 2026 (benchmarks/calibrate.py); of what is not of 16 bits, to squares of 1024 to
+// random products on an H200, November 2026; of what is not of 16 bits, to squares of 1024 to
 // 8192.
 struct Speed {
   double tflops;

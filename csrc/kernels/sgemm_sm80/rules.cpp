@@ -5,8 +5,8 @@ namespace cute_py::kernels {
 namespace {
 
 // TFLOP/s of a full device, of that what one CTA on a multiprocessor reaches, and microseconds of a wave beside its K:
-// fitted to runs of random products of at most 3e9 operations on an H200, 10,000 of float32, November 2026
-// (benchmarks/calibrate.py), which they meet within 7 to 16 % on average; large tiles of complex numbers to earlier
+// fitted to runs of random products of at most 3e9 operations on an H200, 10,000 of float32, November 2026,
+// which they meet within 7 to 16 % on average; large tiles of complex numbers to earlier
 // ones. Doubles, and whole tiles of complex numbers, are in builds that nobody has timed: half, a quarter and an
 // eighth.
 using model::Speed;

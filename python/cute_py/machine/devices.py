@@ -1,13 +1,16 @@
-"""The GPUs that this process can use."""
+"""The GPUs that this process can use, and processors that are invented to plan for."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from cute_py import _core
 from cute_py.errors import OperandError
 
-__all__ = ["Device", "cuda_available", "devices"]
+__all__ = ["Cpu", "Device", "cuda_available", "devices"]
+
+ISAS = ("baseline", "avx2", "avx512", "avx512_vnni")
 
 
 @dataclass(frozen=True)
@@ -73,16 +76,17 @@ class Device:
         capability = self.compute_capability
         if not isinstance(self.name, str):
             raise OperandError(f"Device: name is a str, got {self.name!r}")
-        if not isinstance(capability, tuple) or len(capability) != 2 or not all(map(_is_count, capability)):
+        is_pair = isinstance(capability, tuple) and len(capability) == 2 and all(map(_is_count, capability))
+        if not is_pair or capability[0] < 1:
             raise OperandError(f"Device: compute_capability is a pair of integers such as (9, 0), got {capability!r}")
-        for field in ("multiprocessors", "memory_bytes", "shared_bytes_per_cta", "clock_mhz", "memory_gb_per_s"):
-            value = getattr(self, field)
-            if not _is_count(value) or value < 1 or (field != "memory_bytes" and value > 2**31 - 1):
-                raise OperandError(f"Device: {field} is an integer of at least 1, got {value!r}")
-        for field in ("launch_us", "memory_efficiency", "l2_bytes_per_cycle", "l2_bytes"):
-            value = getattr(self, field)
+        for name in ("multiprocessors", "memory_bytes", "shared_bytes_per_cta", "clock_mhz", "memory_gb_per_s"):
+            value = getattr(self, name)
+            if not _is_count(value) or value < 1 or (name != "memory_bytes" and value > 2**31 - 1):
+                raise OperandError(f"Device: {name} is an integer of at least 1, got {value!r}")
+        for name in ("launch_us", "memory_efficiency", "l2_bytes_per_cycle", "l2_bytes"):
+            value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e18:
-                raise OperandError(f"Device: {field} is a number above 0, got {value!r}")
+                raise OperandError(f"Device: {name} is a number above 0, got {value!r}")
         if self.memory_efficiency > 1:
             raise OperandError(f"Device: memory_efficiency is at most 1, got {self.memory_efficiency!r}")
         if not isinstance(self.copies_arrays, bool):
@@ -101,6 +105,77 @@ class Device:
             return PRESETS[name.upper()]
         raise OperandError(
             f"Device.preset: {name!r} is none of {', '.join(PRESETS)}; next: Device(name, ...) with its figures"
+        )
+
+
+@dataclass(frozen=True)
+class Cpu:
+    """A CPU that you invent, to see what is chosen on one.
+
+    As the `device` of `explain`. A product with one computes on this machine, which must have its instruction set, and
+    with this machine's threads.
+
+    >>> import cute_py, numpy as np
+    >>> A = np.ones((600, 600), np.float32)
+    >>> cute_py.gemm.explain(A, A, device=cute_py.Cpu("laptop", isa="avx2", threads=4)).candidates[0].kernel
+    'cpu_avx2_f32'
+
+    Attributes
+    ----------
+    name
+        Whatever you call it.
+    isa
+        "baseline" (SSE2, or another processor's), "avx2", "avx512" or "avx512_vnni".
+    threads
+        As many as a call may use, 1 to 1024.
+    l1_bytes, l2_bytes, l3_bytes
+        Of the caches that a thread can use.
+    rates
+        Of the cost model by name, in place of those that it has: see `rates_by_default`.
+    """
+
+    name: str
+    isa: str = "avx512"
+    threads: int = 1
+    l1_bytes: int = 32 << 10
+    l2_bytes: int = 1 << 20
+    l3_bytes: int = 16 << 20
+    rates: Mapping[str, float] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        """Refuse what no CPU can be."""
+        if not isinstance(self.name, str):
+            raise OperandError(f"Cpu: name is a str, got {self.name!r}")
+        if self.isa not in ISAS:
+            raise OperandError(f"Cpu: there is no isa {self.isa!r}\n  next: {', '.join(map(repr, ISAS))}")
+        for name, most in ("threads", 1024), ("l1_bytes", 1 << 62), ("l2_bytes", 1 << 62), ("l3_bytes", 1 << 62):
+            value = getattr(self, name)
+            if not _is_count(value) or not 1 <= value <= most:
+                raise OperandError(f"Cpu: {name} is an integer from 1 to {most}, got {value!r}")
+        known = self.rates_by_default()
+        for name, value in self.rates.items():
+            if name not in known:
+                raise OperandError(f"Cpu: there is no rate {name!r}\n  next: one of {', '.join(known)}")
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e18:
+                raise OperandError(f"Cpu: rate {name} is a number above 0, got {value!r}")
+
+    @staticmethod
+    def rates_by_default() -> dict[str, float]:
+        """Return the rates of the cost model, csrc/problem/cpu_profile.hpp, of one core with AVX-512."""
+        return _core.cpu_rates()
+
+    @classmethod
+    def here(cls) -> Cpu:
+        """Return the CPU of this machine, with the threads of `get_num_threads`."""
+        l1, l2, l3 = _core.host_caches()
+        usual = cls("")
+        return cls(
+            "cpu",
+            isa=_core.host_isa(),
+            threads=_core.num_threads(),
+            l1_bytes=l1 or usual.l1_bytes,
+            l2_bytes=l2 or usual.l2_bytes,
+            l3_bytes=l3 or usual.l3_bytes,
         )
 
 
