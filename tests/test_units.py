@@ -102,6 +102,15 @@ def test_without_a_compiler_the_error_says_what_helps(run: Run) -> None:
         assert "next: install g++; or a wheel that has them, which CUTE_PY_EMULATOR=ON builds" in done.stderr
 
 
+def test_what_was_compiled_needs_no_compiler(run: Run, tmp_path: Path) -> None:
+    """Such as in a container that has the cache alone."""
+    assert run(FIRST_USE).returncode == 0
+    program = f"from cute_py.units import compiler\ncompiler.first_program = lambda _: None\n{FIRST_USE}"
+    assert run(program).returncode == 0
+    done = run(program, CUTE_PY_CACHE_DIR=str(tmp_path / "empty"))
+    assert "and there is no C++ compiler\n  next: install g++; or a wheel that has them, which" in done.stderr
+
+
 def test_what_the_compiler_says_is_in_the_error_and_in_the_log(run: Run, tmp_path: Path) -> None:
     fake = tmp_path / "broken"
     fake.write_text(
@@ -130,7 +139,7 @@ def test_the_least_recently_used_units_go(run: Run, tmp_path: Path) -> None:
         for number in range(5):
             made = cache.folder() / f"{number}.part"
             made.write_bytes(b"x" * 400_000)
-            os.utime(cache.keep(str(number), made), (1000 + number, 1000 + number))
+            os.utime(cache.publish(str(number), made), (1000 + number, 1000 + number))
     """
     assert run(program, CUTE_PY_CACHE_MB="1").returncode == 0
     assert [path.stem for path in units_in(tmp_path)] == ["3", "4"]

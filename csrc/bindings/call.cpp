@@ -51,15 +51,14 @@ std::string name_of_type(char const* argument, PyObject* type) {
 }
 
 Activation activation_of(std::string const& function, py::handle epilogue) {
-  static constexpr char const* kActivations[] = {"none", "relu", "gelu", "gelu_tanh", "silu", "sigmoid"};
   py::object const given = epilogue.attr("activation");
   auto const activation = text_argument("activation", given);
-  auto const* const found = std::find(std::begin(kActivations), std::end(kActivations), activation);
-  if (found == std::end(kActivations)) {
+  auto const* const found = std::find(std::begin(kActivationNames), std::end(kActivationNames), activation);
+  if (found == std::end(kActivationNames)) {
     throw OperandError(function + ": there is no activation '" + std::string(activation) +
                        "'\n  next: make the Epilogue anew, with one that it takes");
   }
-  return static_cast<Activation>(found - std::begin(kActivations));
+  return static_cast<Activation>(found - std::begin(kActivationNames));
 }
 
 // Of a new result: may it lie as suits the product?

@@ -11,7 +11,7 @@
 //
 //   load, store                  a vector at any address     load_partial, store_partial   its first lanes, a tail
 //   broadcast, load_broadcast    one number in every lane    gather                        elements a stride apart
-//   multiply_add                 rounded once                reduce_by_halves              one number of all lanes
+//   multiply_add                 fused, if it can            reduce_by_halves              one number of all lanes
 //   transpose_block              squares of 16 bytes         interleave, every_second      complex numbers, columns
 //   store_non_temporal           a non-temporal store        widened, narrowed             float16 and bfloat16
 #pragma once
@@ -231,8 +231,8 @@ CUTE_PY_INLINE Vec<T> gather(T const* from, std::int64_t stride, std::int64_t co
 
 // ---- Arithmetic
 
-// x * y + z, rounded once if the processor can. Spelt out, and compilers are told to leave sums of products alone: they
-// would fuse them in some loops and not in others, and all kernels are to give the same bits.
+// x * y + z, rounded once (fused) if the processor can: not with SSE2. Spelt out, and compilers are told to leave sums
+// of products alone: they would fuse them in some loops and not in others, and all kernels are to give the same bits.
 template <class T>
 CUTE_PY_INLINE Vec<T> multiply_add(Vec<T> const& x, Vec<T> const& y, Vec<T> const& z) {
   if constexpr (std::is_integral_v<T>) {

@@ -36,7 +36,8 @@ enum Refusal : unsigned {
   kNotBuilt = 1u << 26,
 };
 
-// The one legality rule, for a forced choice and for an automatic one. The geometry is folded.
+// The legality rule, for a forced choice and for an automatic one. The geometry is folded. A family may propose nothing
+// for what is legal but beyond its schedules; that is no refusal, and the next family is asked.
 unsigned refusals(Traits const& traits, Geometry const& geometry, DeviceInfo const& device);
 unsigned refusals(Entry const& entry, Geometry const& geometry, DeviceInfo const& device);
 

@@ -4,7 +4,6 @@ namespace cute_py::dispatch {
 namespace {
 
 constexpr char const* kRoleNames[kRoles] = {"A", "B", "C", "D", "bias", "residual"};
-constexpr char const* kActivationNames[] = {"none", "relu", "gelu", "gelu_tanh", "silu", "sigmoid"};
 
 template <class Value>
 std::string tuple_text(Modes const& modes, Value const& value) {

@@ -79,6 +79,7 @@ CUTE_HOST_DEVICE T sigmoid(T x) {
 
 template <class T>
 CUTE_HOST_DEVICE T activate(Activation activation, T x) {
+  static_assert(kActivations == 6, "a new activation needs a case here");
   if constexpr (!kIsComplex<T>) {
     switch (activation) {
       case Activation::none:
@@ -136,6 +137,7 @@ CUTE_HOST_DEVICE float fast_gelu(float x) {
 // gelu, which takes twice as many instructions as any other.
 template <class Visit>
 CUTE_HOST_DEVICE void with_short_activation(Activation activation, Visit const& visit) {
+  static_assert(kActivations == 6, "a new activation needs a case here");
   constexpr float log2e = 1.44269504088896340736f;
   constexpr float linear = -2 * log2e * 0.79788456080286535588f;
   switch (activation) {

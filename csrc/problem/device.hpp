@@ -29,7 +29,7 @@ constexpr char const* name_of(Isa isa) {
 // What was measured of a GPU, for the cost models of its kernels. Those of known GPUs are in problem/profiles.cpp;
 // `cute-py profile` measures another.
 struct GpuProfile {
-  double launch_us = 2.4;            // an empty launch
+  double launch_us = 2.4;            // a launch: one of a graph that copies an element, times 1.36
   double memory_efficiency = 0.85;   // what a copy reaches of `memory_gb_per_s`
   double l2_bytes_per_cycle = 31.2;  // of a multiprocessor, out of L2
   double l2_bytes = 50e6;

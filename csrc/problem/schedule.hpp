@@ -5,6 +5,9 @@
 
 namespace cute_py {
 
+// The most partial sums that split-K reduces at a time, in a tree through global memory.
+inline constexpr std::uint32_t kFanIn = 8;
+
 // How a product is laid out over the CTAs of a GPU. The first members are a decision, and two schedules with the same
 // are equal; the others follow from them and the product.
 struct Schedule {
@@ -14,7 +17,8 @@ struct Schedule {
   int cluster_m = 1;           // CTAs of a cluster with adjacent tiles along M, which share tiles of B (multicast)
   int cluster_n = 1;           // and along N, which share tiles of A
   int raster = 0;              // height of a raster band, in rows of clusters: a band goes column by column, for
-                               // hits in L2; 0: the order of the grid
+                               // hits in L2; 0: the order of the grid, or, in what is
+                               // forced, as the family likes
 
   std::int64_t k_tiles = 0;          // tiles of K of each CTA of a split K; the last may have fewer
   std::int64_t ctas = 0;             // 0 on a CPU

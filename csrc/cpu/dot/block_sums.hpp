@@ -9,7 +9,7 @@
 
 namespace cute_py::cpu {
 
-// Blocked, compensated summation: adds the sums of the blocks of K, in their order and always in the same way, for some
+// Blocked summation: adds the sums of the blocks of K, in their order and always in the same way, for some
 // elements. Those of a group are added in the type of the accumulator, those of groups in a wider sum.
 template <class T>
 struct BlockSums {

@@ -4,7 +4,8 @@
 //   partial sum:  0  1  2 ... 63 |  0  1 ...      then halves:  s[i] + s[i + 32], s[i] + s[i + 16], ..., one is left
 //
 // Strides:  1 in a, and in b if there is one
-// Order:    that of the partial sums: not that of other kernels, but the same for all instruction sets and threads
+// Order:    that of the partial sums: not that of other kernels, but the same for any threads and for
+//           all instruction sets with fused multiply-adds
 // When:     the sum has no other product whose bits it should share (Geometry::is_sum), along 64 numbers or more: twice
 //           as fast as rows that are transposed (docs/perf-notes.md), and as exact
 #include "cpu/dot/dot.hpp"

@@ -1,7 +1,8 @@
 // D(f) = epilogue(alpha * sum_k A(f,k) * B(f,k) + beta * C(f)) on the host, f counting all of M, N and L
 //
-// Low arithmetic intensity: no factor is used often enough to be packed. One family, since one plan of the strides
-// (plan.hpp) says which operation computes a product, and none of them takes what another one's plan is for:
+// GEMV, dot products, elementwise: low arithmetic intensity, no factor is used often enough to be packed. Estimates
+// decide between this family and the GEMM ones. Within it a plan of the strides (plan.hpp) says which operation
+// computes a product, and none of them takes what another one's plan is for:
 //
 //   elementwise   rectangles of two modes (rectangles.hpp): products without a reduction, and short sums
 //   dot           dot products and reductions, in partial sums of their own (dot_products.hpp)

@@ -95,6 +95,7 @@ Vec<T> activated(Vec<T> x) {
     constexpr T kTwo = T(2) * T(0.79788456080286535588);
     return above_infinity<T>(x) * sigmoid_of<T>(kTwo * multiply_add<T>(T(0.044715) * x * x, x, x));
   } else {
+    static_assert(activation == Activation::gelu, "a new activation needs a case here");
     Vec<T> const z = x * T(0.70710678118654752440);
     Vec<T> const tail = erfc_of(z < zero ? -z : z);
     Vec<T> const half = T(0.5) * above_infinity<T>(x);
@@ -107,6 +108,7 @@ Vec<T> activated(Vec<T> x) {
 // Calls use(std::integral_constant of it) for an activation that there are vectors for, and says whether there are.
 template <class T, class Use>
 CUTE_PY_INLINE bool with_activation(Activation activation, Use const& use) {
+  static_assert(kActivations == 6, "a new activation needs a case here");
   switch (activation) {
     case Activation::none:
       return use(std::integral_constant<Activation, Activation::none>{}), true;

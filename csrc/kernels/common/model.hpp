@@ -248,10 +248,9 @@ inline double us_to_reduce(std::int64_t count, double bytes) {
   constexpr double kLevelUs = 1.5;
   constexpr double kReadUs = 0.5;
   constexpr double kBytesPerUs = 32e3;  // of a CTA
-  constexpr std::int64_t kTogether = 8;
   double us = 0;
-  for (auto left = count; left > 1; left = up(left, kTogether)) {
-    auto const reads = static_cast<double>(up(std::min(left, kTogether), 4));
+  for (auto left = count; left > 1; left = up(left, std::int64_t{kFanIn})) {
+    auto const reads = static_cast<double>(up(std::min(left, std::int64_t{kFanIn}), 4));
     us += kLevelUs + reads * (kReadUs + bytes / kBytesPerUs);
   }
   return us;

@@ -8,15 +8,13 @@
 #include "kernels/common/arrival_counter.cuh"
 #include "kernels/common/mode_map.hpp"
 #include "kernels/common/aligned_array.hpp"
+#include "problem/schedule.hpp"
 
 // Reduce policy: split-K through global memory. Each split of K is summed by a CTA of its own. Splits are the leaves of an
 // 8-ary tree: at each node the last CTA to arrive reduces the partial sums of all, in their order, and goes up; the one at
 // the root has the whole and runs the epilogue. No CTA waits for another, and the order of adds depends on the number of
 // splits alone. Not stream-K: all splits of a launch but the last have equally many tiles of K.
 namespace cute_py::kernels {
-
-// The most children of a node.
-inline constexpr std::uint32_t kFanIn = 8;
 
 // Split-K: how the CTAs of a launch share K. blockIdx.z counts the splits of a product, then products.
 struct SplitK {

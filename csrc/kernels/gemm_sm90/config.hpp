@@ -133,7 +133,7 @@ using GemmSm90_128x128 = GemmSm90<T, major_a, major_b, WgmmaTile<128, 128, 6, tr
 template <class T, Major major_a, Major major_b, Form>
 using GemmSm90_64x128 = GemmSm90<T, major_a, major_b, WgmmaTile<64, 128, 8, true>>;
 template <class T, Major major_a, Major major_b, Form>
-using GemmSm90Shared128x128 = GemmSm90<T, major_a, major_b, WgmmaTile<128, 128, 6, false>>;
+using GemmSm90Cooperative128x128 = GemmSm90<T, major_a, major_b, WgmmaTile<128, 128, 6, false>>;
 template <class T, Major major_a, Major major_b, Form>
 using GemmSm90_64x64 = GemmSm90<T, major_a, major_b, WgmmaTile<64, 64, 12, true>>;
 

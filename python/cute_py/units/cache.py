@@ -14,7 +14,7 @@ from pathlib import Path
 from cute_py._files import write_whole
 from cute_py.errors import UnitError
 
-__all__ = ["clear", "folder", "log", "open_log", "place"]
+__all__ = ["append_log", "clear", "folder", "log", "place"]
 
 _LIMIT_MB = 512
 _LOG_BYTES = 1 << 20
@@ -45,10 +45,10 @@ def unit(key: str) -> Path:
     return folder() / "units" / f"{key}.so"
 
 
-def find(question: str) -> Path | None:
-    """Return the unit that answers a question, such as which one has a variant; None if nobody has said so."""
+def look_up(entry: str) -> Path | None:
+    """Return the unit that an entry of the index names, such as the one with a variant; None if there is none."""
     try:
-        key, size = (folder() / "index" / question).read_text().split()
+        key, size = (folder() / "index" / entry).read_text().split()
         path = unit(key)
         if path.stat().st_size != int(size):  # to load half a library can end the process
             path.unlink()
@@ -59,13 +59,13 @@ def find(question: str) -> Path | None:
     return path
 
 
-def remember(question: str, path: Path) -> None:
-    """Note that a unit is the answer to a question."""
+def add_entry(entry: str, path: Path) -> None:
+    """Add an entry to the index, which names a unit."""
     text = f"{path.stem} {path.stat().st_size}"
-    write_whole(folder() / "index" / question, lambda file: file.write(text.encode()))
+    write_whole(folder() / "index" / entry, lambda file: file.write(text.encode()))
 
 
-def keep(key: str, made: Path) -> Path:
+def publish(key: str, made: Path) -> Path:
     """Move a new unit to its place, at once, and drop the least recently used ones beyond the limit."""
     path = unit(key)
     os.replace(made, path)
@@ -121,7 +121,7 @@ def log() -> Path:
     return folder() / "log.txt"
 
 
-def open_log(text: str) -> None:
+def append_log(text: str) -> None:
     """Append to the log; what is older than a megabyte goes."""
     path = log()
     with path.open("a") as file:

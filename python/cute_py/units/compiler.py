@@ -205,11 +205,11 @@ def gpu_compiler(architectures: Sequence[str]) -> Compiler:
 
 @memory
 def fingerprint() -> str:
-    """Return a hash of all that each of the emulator's units is made of: headers, the library, flags, the compiler."""
+    """Return a hash of what each of the emulator's units is made of, beside its compiler: headers, the library."""
     digest = hashlib.sha256()
     digest.update((home() / "include" / "digest").read_bytes())
     digest.update(library().read_bytes())
-    digest.update(f"{emulator_compiler().identity}\0{_core.__version__}".encode())
+    digest.update(_core.__version__.encode())
     return digest.hexdigest()
 
 
@@ -247,8 +247,8 @@ def compile_source(source: Source, compiler: Compiler) -> Path:
                 run(source, [*command, *targets, "-c", str(file), "-o", str(objects)])
                 link = [compiler.path, "-shared", str(objects), str(library()), *compiler.link_flags]
                 run(source, [*link, "-o", str(made)])
-                cache.open_log(f"{time.ctime()}: {source.name}, {time.monotonic() - began:.1f} s, {found.name}\n")
-                return cache.keep(key.hexdigest(), made)
+                cache.append_log(f"{time.ctime()}: {source.name}, {time.monotonic() - began:.1f} s, {found.name}\n")
+                return cache.publish(key.hexdigest(), made)
             finally:
                 made.unlink(missing_ok=True)
 
@@ -259,7 +259,7 @@ def run(source: Source, command: list[str]) -> str:
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if done.returncode == 0:
         return done.stdout
-    cache.open_log(f"{time.ctime()}: {source.name}\n{shlex.join(command)}\n{done.stderr}\n")
+    cache.append_log(f"{time.ctime()}: {source.name}\n{shlex.join(command)}\n{done.stderr}\n")
     complaints = [line for line in done.stderr.splitlines() if "error" in line.lower()] or done.stderr.splitlines()
     raise UnitError(
         f"{source.name} cannot be compiled: {command[0]} ended with {done.returncode}\n  "

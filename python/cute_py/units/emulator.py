@@ -8,8 +8,10 @@ import sys
 import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 from cute_py import _core, tables
+from cute_py.errors import UnitError
 from cute_py.units import cache
 from cute_py.units.compiler import Source, build, compile_source, emulator_compiler, fingerprint
 
@@ -36,15 +38,29 @@ def source_of(names: list[str]) -> Source:
     return Source(names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more", text)
 
 
-def question(name: str) -> str:
-    """Return how the cache is asked which unit has a variant."""
-    return hashlib.sha256(f"{name} {fingerprint()}".encode()).hexdigest()
+def entry_of(name: str, compiler: str = "") -> str:
+    """Return the entry of the index for the unit with a variant, by this compiler; without one, by the last one."""
+    return hashlib.sha256(f"{name} {fingerprint()} {compiler}".encode()).hexdigest()
 
 
-def make(names: list[str]) -> None:
-    path = compile_source(source_of(names), emulator_compiler())
+def look_up(name: str) -> Path | None:
+    """Return the unit with a variant, if the cache has it. Where there is no compiler, it needs none."""
+    try:
+        compiler = emulator_compiler().identity
+    except UnitError:
+        if path := cache.look_up(entry_of(name)):
+            return path
+        raise
+    return cache.look_up(entry_of(name, compiler))
+
+
+def make(names: list[str]) -> Path:
+    compiler = emulator_compiler()
+    path = compile_source(source_of(names), compiler)
     for name in names:
-        cache.remember(question(name), path)
+        cache.add_entry(entry_of(name, compiler.identity), path)
+        cache.add_entry(entry_of(name), path)
+    return path
 
 
 def even_chunks(names: list[str]) -> list[list[str]]:
@@ -54,11 +70,10 @@ def even_chunks(names: list[str]) -> list[list[str]]:
 
 def find_unit(name: str) -> None:
     """Load a unit with a variant, compiled now if there is none. Raises UnitError."""
-    path = cache.find(question(name))
+    path = look_up(name)
     if path is None:
         with Progress(f"compiling {name} for the emulator, once"):
-            make([name])
-        path = cache.find(question(name))
+            path = make([name])
     _core.load_unit(str(path))
 
 
@@ -72,7 +87,7 @@ def compile_all(names: Iterable[str] | None = None, *, workers: int | None = Non
     table = tables.read("kernels")
     lists: dict[str, list[str]] = {}
     for name in table if names is None else names:
-        if cache.find(question(name)) is None:
+        if look_up(name) is None:
             lists.setdefault(table[name]["list"], []).append(name)
     chunks = [chunk for of_list in lists.values() for chunk in even_chunks(of_list)]
     if not chunks:
