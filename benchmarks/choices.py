@@ -288,6 +288,8 @@ def measure(options: argparse.Namespace, records: list[Record]) -> int:
             continue
         times: dict[str, float] = {}
         for candidate in candidates[: options.most]:
+            if candidate.kernel.startswith("reference"):
+                continue
             try:
                 plan = cute_py.contract.plan(product.subscripts, *arrays, compute=compute, config=candidate)
             except cute_py.CuteError:  # it does not fit into memory

@@ -15,7 +15,7 @@ import pytest
 import cute_py
 from cute_py import OperandError, UnsupportedProblemError
 from cute_py.testing import strided_array
-from headers import ROOT
+from headers import ROOT, cuda_headers
 
 KERNELS = ("cpu", "cpu_loops", "cpu_small")
 
@@ -89,6 +89,8 @@ def linked(name: str, tmp_path: Path) -> Path:
     objects += [str(path) for path in builds[-1].parents[2].glob("problem/CMakeFiles/cute_py_problem.dir/**/*.o")]
     program = tmp_path / name
     command = [os.environ.get("CXX", "g++"), "-std=c++17", "-O2", "-ffp-contract=off", f"-I{ROOT / 'csrc'}"]
+    cuda = cuda_headers()
+    command += [f"-isystem{path}" for path in (ROOT / "third_party" / "cutlass" / "include", cuda, cuda / "cccl")]
     source = str(ROOT / "tests" / "cpp" / f"{name}.cpp")
     subprocess.run([*command, source, *objects, "-pthread", "-o", str(program)], check=True)
     return program
@@ -122,6 +124,22 @@ def test_smaller_caches_count_and_larger_ones_do_not(tmp_path: Path) -> None:
         assert unknown == same == larger < smaller
     for unknown, same, larger, smaller in of_caches.values():
         assert unknown == same == larger > smaller > 0
+
+
+@pytest.mark.compiler
+def test_what_is_a_gemv_and_what_is_not(tmp_path: Path) -> None:
+    """The plan of cpu_loops takes the operation that suits the strides; any other takes several times as long."""
+    printed = subprocess.run(
+        [str(linked("cpu_operations", tmp_path))], capture_output=True, text=True, check=True
+    ).stdout
+    assert dict(map(str.split, printed.splitlines())) == {
+        "column-major-matrix-times-vector": "gemv_lines",
+        "row-major-matrix-times-vector": "gemv_rows",
+        "dot-product": "dot",
+        "row-sums": "dot",
+        "outer-product": "elementwise",
+        "scaled-rows": "elementwise",
+    }
 
 
 def test_every_folder_with_a_family_is_in_the_list() -> None:

@@ -44,8 +44,8 @@ class Device:
     memory_gb_per_s
         What its memory can move, in 10^9 bytes per second.
     launch_us
-        Microseconds of a launch. This and what follows is measured, not said by the driver: ``cute-py profile`` measures
-        a GPU that `cute_py` does not know, and which has an H200's figures until then.
+        Microseconds of a launch. This and what follows is measured, not said by the driver: ``cute-py profile``
+        measures a GPU that `cute_py` does not know, and which has an H200's figures until then.
     memory_efficiency
         What a copy reaches of `memory_gb_per_s`: above 0, at most 1.
     l2_bytes_per_cycle
