@@ -180,9 +180,8 @@ DeviceArgument device_argument(py::handle value) {
   auto const module = py::module_::import("cute_py.machine.devices");
   bool const is_cpu = py::isinstance(value, module.attr("Cpu"));
   if (!is_cpu && !py::isinstance(value, module.attr("Device"))) {
-    throw OperandError(
-        "device is a name, such as 'cpu', 'emulator' and 'cuda:1', a cute_py.Device or a cute_py.Cpu, got " +
-        shown(value));
+    throw OperandError("device is a name, such as 'cpu', 'emulator' and 'cuda:1', or a cute_py.Device or Cpu, got " +
+                       shown(value));
   }
   if (!is_cpu) {
     py::object const ordinal = value.attr("ordinal");

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "problem/entry.hpp"
+#include "base/isa.hpp"
 
 namespace cute_py::cpu {
 

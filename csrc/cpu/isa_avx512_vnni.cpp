@@ -1,4 +1,4 @@
-#include "problem/entry.hpp"
+#include "base/isa.hpp"
 
 namespace cute_py::cpu {
 namespace {

@@ -4,17 +4,13 @@
 #include <cstdint>
 #include <tuple>
 
+#include "base/activation.hpp"
 #include "base/dtype.hpp"
 #include "problem/modes.hpp"
 
 // What a product is, without what changes from call to call: D(m,n,l) = epilogue(alpha * sum_k A(m,k,l) * B(n,k,l) +
 // beta * C(m,n,l)). A copy, D(m) = A(m), has no B and no other group.
 namespace cute_py {
-
-enum class Activation : std::uint8_t { none, relu, gelu, gelu_tanh, silu, sigmoid };
-inline constexpr char const* kActivationNames[] = {"none", "relu", "gelu", "gelu_tanh", "silu", "sigmoid"};
-inline constexpr std::size_t kActivations = static_cast<std::size_t>(Activation::sigmoid) + 1;
-static_assert(sizeof(kActivationNames) == kActivations * sizeof(char const*));
 
 // An alignment is known up to 16 bytes.
 inline constexpr int kMaxLog2Alignment = 4;

@@ -9,8 +9,8 @@
 
 namespace cute_py::cpu {
 
-// Blocked summation: adds the sums of the blocks of K, in their order and always in the same way, for some
-// elements. Those of a group are added in the type of the accumulator, those of groups in a wider sum.
+// Blocked summation, compensated in float64: adds the sums of the blocks of K of some elements, in their order and
+// always in the same way. Those of a group are added in the type of the accumulator, those of groups in a wider sum.
 template <class T>
 struct BlockSums {
   static constexpr bool kCompensates = std::is_same_v<T, double>;

@@ -2,8 +2,6 @@
 
 #include <cstdint>
 
-#include "problem/entry.hpp"
-
 namespace cute_py::cpu {
 
 // Dot products and reductions of contiguous numbers: dot.inl.

@@ -2,8 +2,6 @@
 
 #include <cstdint>
 
-#include "problem/entry.hpp"
-
 namespace cute_py::cpu {
 
 // One factor of the products of a line: where its elements i are at step 0 of k. Along i it has stride 1, or 0 if all

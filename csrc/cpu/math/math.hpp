@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "problem/entry.hpp"
+#include "base/activation.hpp"
 
 namespace cute_py::cpu {
 

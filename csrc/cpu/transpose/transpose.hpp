@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "problem/entry.hpp"
+#include "base/dtype.hpp"
 
 namespace cute_py::cpu {
 
