@@ -31,6 +31,19 @@ EMULATED = set(
     }.values()
 )
 
+# Others that tests choose, by name or by estimates: compiled with those, in a third of the time that each takes alone.
+CHOSEN_BY_TESTS = {
+    *(f"gemm_sm80_{layout}_f64_64x64_sm90" for layout in ("nt", "tn", "nn")),
+    *(f"gemm_sm80_tn_f16_128x{n}" for n in (128, 256)),
+    *(f"gemm_sm90_tn_f16_{tile}" for tile in ("64x128", "128x128", "128x256")),
+    *(f"gemm_sm90_nt_f16_{tile}" for tile in ("64x128", "128x128", "128x256")),
+    *(f"gemm_sm90_{layout}_bf16_128x256" for layout in ("nt", "tn", "nn")),
+    *("gemm_sm80_nt_f64_128x128_sm90", "gemm_sm90_nt_bf16_128x128", "gemm_sm90_nn_f16_128x256"),
+    *("gemm_sm90_nn_tf32_128x256", "gemm_sm90_tn_tf32_128x128", "gemm_sm90_tn_i8_128x128"),
+    *("gemm_sm90_tn_e4m3_128x128", "gemm_sm90_tn_e4m3_128x128_fast"),
+    *(f"permute_b{bits}" for bits in (8, 16, 32, 64, 128)),
+}
+
 LAYOUTS = ["nt", "tn", "nn", "tt"]
 FUNCTIONS = {"nt": "sgemm_nt", "tn": "sgemm_tn", "nn": "sgemm_nn", "tt": "sgemm_tt"}
 

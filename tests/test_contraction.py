@@ -10,13 +10,14 @@ import pickle
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 
 import cute_py
-from cute_py import Epilogue, OperandError, UnsupportedProblemError
+from cute_py import Epilogue, OperandError, UnsupportedProblemError, _core
+from cute_py.products.epilogue import Activation
 from cute_py.testing import check_contract, numpy_type, strided_array
 from problems import EMULATED, PRODUCTS, draw
 
@@ -213,7 +214,13 @@ KERNELS_WITH_EPILOGUES = [
 ]
 
 
-@pytest.mark.parametrize("activation", ["none", "relu", "gelu", "gelu_tanh", "silu", "sigmoid"])
+def test_an_activation_has_one_name_everywhere() -> None:
+    assert get_args(Activation) == _core.activations
+    torch = pytest.importorskip("cute_py.torch.affine")
+    assert {"none", *torch.ACTIVATIONS} == set(_core.activations)
+
+
+@pytest.mark.parametrize("activation", _core.activations)
 @pytest.mark.parametrize(
     ("target", "kernel"),
     [*KERNELS_WITH_EPILOGUES, pytest.param("cuda", "auto", marks=pytest.mark.gpu)],

@@ -122,6 +122,9 @@ void register_kernels(py::module_& module) {
   module.def("device_count", &runtime::device_count);
   module.def("devices", &devices);
   module.def("host_isa", [] { return name_of(runtime::host_isa()); });
+  py::list activations;
+  for (char const* const name : kActivationNames) activations.append(name);
+  module.attr("activations") = py::tuple(activations);
   module.def("cpu_rates", [] {
     py::dict rates;
     for (CpuRate const& rate : cpu_rates) rates[rate.name] = CpuProfile{}.*rate.value;

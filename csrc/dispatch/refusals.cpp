@@ -153,7 +153,8 @@ std::string describe(unsigned refused, Traits const& t, Geometry const& g, Devic
                      : "the result has more tiles than 32 bits count");
   }
   if (refused & kModes) {
-    append(text, g.l.rank() > t.modes.l
+    append(text, g.l.rank() > t.modes.l && t.modes.l == 0 ? std::string("takes no batch")
+                 : g.l.rank() > t.modes.l
                      ? "more than " + number(t.modes.l) + (t.modes.l == 1 ? " mode in L" : " modes in L")
                  : t.modes.m == 2       ? "more than two modes in M or one in N or K"
                  : t.modes.n_and_k == 1 ? "several modes in M, N or K"

@@ -164,7 +164,8 @@ std::string refusals_text(Request const& request, Outline const& outline, dispat
         "\n  roles exchanged: C^T = B A^T is computed, so below A is B, M is N, m-major is n-major and the other way "
         "round";
   }
-  for (auto const& [entry, refused] : dispatch::rejections(step.geometry, question_of(request, outline))) {
+  auto const rejections = dispatch::rejections(step.geometry, question_of(request, outline));
+  for (auto const& [entry, refused] : rejections) {
     text += std::string("\n  ") + entry->traits.name + ": " +
             dispatch::describe(refused, entry->traits, step.geometry, *location.device);
   }
@@ -173,7 +174,11 @@ std::string refusals_text(Request const& request, Outline const& outline, dispat
     if (request.workspace_limit != kNoLimit) {
       text += "; or a larger workspace than " + std::to_string(request.workspace_limit) + " bytes";
     }
-  } else if (request.kernel != "auto" && location.target != Target::cpu) {
+  } else if (rejections.empty()) {
+    text +=
+        std::string("\n  next: a unit that has its code for this target, cute_py.units.compile_unit(folder, target='") +
+        name_of(location.target) + "')";
+  } else if (request.kernel != "auto") {
     text +=
         "\n  next: kernel='auto' chooses one that fits; a kernel's name without its suffix lets all of its variants "
         "run";

@@ -147,7 +147,7 @@ struct Resources {
   int split_tiles;              // split-K: each CTA has a multiple of this number of tiles of K
   int max_cluster;              // CTAs of a cluster that share K, a power of two; 0: none
   Form form = Form::nested;
-  bool is_cooperative = false;  // of warpgroups: they share a tile; if not, ping-pong: each has its own
+  bool is_cooperative = false;  // of consumer warpgroups, if there are any: cooperative; else ping-pong
 };
 
 }  // namespace cute_py

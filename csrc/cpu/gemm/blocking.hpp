@@ -16,15 +16,13 @@ struct CacheBlocking {
   std::int64_t bytes_small_a;  // of a small product's rows of A that stay in L1 while all columns go by
 };
 
-// Where a cache is unknown, as for 1 MB of L2 and 32 MB of L3, on which these parts of them were measured to be the
-// best. They are the most: larger caches are mostly shared, and a thread's memory stays below 16 MB.
+// A larger cache, or one that is unknown, counts as 1 MB of L2 and 32 MB of L3, on which these parts of them were
+// measured to be the best: larger ones are mostly shared, and a thread's memory stays below 16 MB.
 constexpr CacheBlocking cache_blocking(CacheSizes const& caches) {
-  constexpr std::int64_t kMostOfA = 688 << 10;
-  constexpr std::int64_t kMostOfB = 6 << 20;
-  auto const part = [](std::int64_t bytes, std::int64_t numerator, std::int64_t denominator, std::int64_t most) {
-    return bytes <= 0 ? most : std::clamp(bytes * numerator / denominator, most / 8, most);
+  auto const counted = [](std::int64_t bytes, std::int64_t measured) {
+    return bytes <= 0 ? measured : std::clamp(bytes, measured / 8, measured);
   };
-  return {part(caches.l2, 43, 64, kMostOfA), part(caches.l3, 3, 16, kMostOfB), usable(caches).l1 * 3 / 4};
+  return {counted(caches.l2, 1 << 20) * 43 / 64, counted(caches.l3, 32 << 20) * 3 / 16, usable(caches).l1 * 3 / 4};
 }
 
 // Of the machine that this runs on.

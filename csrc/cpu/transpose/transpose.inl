@@ -7,7 +7,7 @@
 //
 // Strides:  of rows any, along them 1
 // When:     rows for panels and copies whose fastest modes differ; panels for what is contiguous along m or n; stream
-//           from 8 MB on
+//           for arrays that no cache keeps
 #include "cpu/rows.inl"
 #include "cpu/transpose/transpose.hpp"
 

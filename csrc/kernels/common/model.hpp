@@ -37,7 +37,7 @@ struct Speed {
   double accesses_per_us = 0;  // of a multiprocessor: accesses to A and B, each as wide as they allow; 0: no limit
 };
 
-// Speeds by tile. The last row stands for tiles that are not in the table.
+// Speeds by tile. The last row stands for tiles that are not in the table: a new tile gets a row.
 template <class Speed>
 struct OfTile {
   int m;
@@ -256,12 +256,14 @@ inline double us_to_reduce(std::int64_t count, double bytes) {
   return us;
 }
 
+// Split-K: the most CTAs that are proposed to share the K of a tile. gemm_sm90 has clusters, and its own kMostClusters.
+inline constexpr std::int64_t kMostSplits = 64;
+
 // Candidates for split_k: CTAs that share K and fill a device which the tiles of C alone do not fill.
 inline std::vector<std::int64_t> splits_of_k(Extents const& x, Entry const& v, DeviceInfo const& device) {
   Traits const& t = v.traits;
   constexpr std::int64_t kLeastTiles = 4;  // of K, of a CTA
-  constexpr std::int64_t kMost = 64;
-  auto const most = std::min(tiles(x.k, t.tile[2]) / kLeastTiles, kMost);
+  auto const most = std::min(tiles(x.k, t.tile[2]) / kLeastTiles, kMostSplits);
   auto const room = static_cast<std::int64_t>(slots(v, device)) / std::max<std::int64_t>(ctas(x, t), 1);
   std::vector<std::int64_t> found;
   for (std::int64_t const wanted : {room, room / 2, room / 4}) {

@@ -97,7 +97,7 @@ CUTE_DEVICE void store_plain(EpilogueOf<T> const& product, Accumulators const& a
                              Origin const& origin, Shape const& shape, void* shared) {
   using Acc = typename Accumulators::value_type;
   using Sums = SumsInShared<Acc, TileM, TileN, SharedBytes>;
-  static_assert(Sums::kLines <= Threads);
+  static_assert(Sums::kLines <= Threads, "a CTA has a thread for each row and each column of its tile");
   auto const& e = product.e;
   Sums const tile(shared, e.along_n);
   int const first_m = cute::get<0>(origin);

@@ -195,7 +195,7 @@ std::int64_t tiles_of_k(Geometry const& g, Traits const& t) {
   return model::tiles(g.k[0].extent, t.tile[2]) * (g.k.size() / g.k[0].extent);
 }
 
-// Clusters that share a tile's K, at most.
+// Clusters of up to 8 CTAs that share a tile's K, at most: 64 splits, as model::kMostSplits.
 constexpr std::int64_t kMostClusters = 8;
 
 // cluster_k: of the CTAs that share K, those that become a cluster. The most with which all clusters run at a time, or
