@@ -265,8 +265,6 @@ def record(options: argparse.Namespace) -> int:
 
 def measure(options: argparse.Namespace, records: list[Record]) -> int:
     """Append a record for each product. Return how many no kernel takes; a wrong result is a ValueError."""
-    import cute_py
-
     make, time_of = (on_gpu, graph_us) if options.where == "gpu" else (on_cpu, call_us)
     device = device_of(device_facts(options)) if options.where == "cpu" else None
     end = time.monotonic() + options.seconds
@@ -276,33 +274,46 @@ def measure(options: argparse.Namespace, records: list[Record]) -> int:
             break
         if options.types and name not in options.types:
             continue
-        arrays, compute, error = make(product, name)
-        try:
-            candidates = cute_py.contract.explain(
-                product.subscripts, *arrays, compute=compute, device=device
-            ).candidates
-        except cute_py.UnsupportedProblemError:
-            candidates = ()
-        if not candidates:
+        found = measured(product, name, make, time_of, device, options.most)
+        if found is None:
             skipped += 1
-            continue
-        times: dict[str, float] = {}
-        for candidate in candidates[: options.most]:
-            if candidate.kernel.startswith("reference"):
-                continue
-            try:
-                plan = cute_py.contract.plan(product.subscripts, *arrays, compute=compute, config=candidate)
-            except cute_py.CuteError:  # it does not fit into memory
-                continue
-            call = partial(plan, *arrays)
-            arrays[2][...] = 77  # poisoned: every element has to be written
-            call()
-            if not error(arrays[2]) < TOLERANCE.get(name, 2e-5):
-                raise ValueError(f"WRONG by {error(arrays[2]):.1e}: {name} {product}, {candidate}")
-            limit = 5 * min(times.values(), default=math.inf) + 50
-            times[key_of(candidate)] = round(time_of(call, limit), 2)
-        records.append(Record(product, name, times, key_of(candidates[0])))
+        else:
+            records.append(found)
     return skipped
+
+
+def measured(
+    product: Product,
+    name: str,
+    make: Callable[[Product, str], tuple[list[Any], str | None, Callable[[Any], float]]],
+    time_of: Callable[[Callable[[], Any], float], float],
+    device: Any = None,
+    most: int = 16,
+) -> Record | None:
+    """Return what the first candidates of a product take; None if no kernel takes it. A wrong result is a ValueError."""
+    import cute_py
+
+    arrays, compute, error = make(product, name)
+    try:
+        candidates = cute_py.contract.explain(product.subscripts, *arrays, compute=compute, device=device).candidates
+    except cute_py.UnsupportedProblemError:
+        return None
+    times: dict[str, float] = {}
+    for candidate in candidates[:most]:
+        if candidate.kernel.startswith("reference"):
+            continue
+        try:
+            plan = cute_py.contract.plan(product.subscripts, *arrays, compute=compute, config=candidate)
+        except cute_py.CuteError:  # it does not fit into memory
+            continue
+        call = partial(plan, *arrays)
+        arrays[2][...] = 77  # poisoned: every element has to be written
+        call()
+        if not error(arrays[2]) < TOLERANCE.get(name, 2e-5):
+            raise ValueError(f"WRONG by {error(arrays[2]):.1e}: {name} {product}, {candidate}")
+        limit = 5 * min(times.values(), default=math.inf) + 50
+        times[key_of(candidate)] = round(time_of(call, limit), 2)
+    return Record(product, name, times, key_of(candidates[0])) if times else None
 
 
 def device_facts(options: argparse.Namespace) -> dict[str, Any]:
@@ -311,6 +322,12 @@ def device_facts(options: argparse.Namespace) -> dict[str, Any]:
 
     if options.where == "cpu":
         return {"cpu": vars(cute_py.Cpu.here()) | ({"isa": options.isa} if options.isa else {})}
+    return facts_of_gpu()
+
+
+def facts_of_gpu() -> dict[str, Any]:
+    import cute_py
+
     facts = vars(cute_py.devices()[0])
     return {"device": {name: value for name, value in facts.items() if name != "ordinal"}}
 

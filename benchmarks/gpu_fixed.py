@@ -1,6 +1,6 @@
 """The TCCG benchmark's 48 contractions against `torch.einsum` and cuTENSOR, and batches of square products against `torch.bmm`.
 
-    python benchmarks/gpu_fixed.py tccg [--types float64] [--save tccg.jsonl]
+    python benchmarks/gpu_fixed.py tccg [--types float64] [--scale 0.83] [--worst 10] [--save tccg.jsonl]
     python benchmarks/gpu_fixed.py batches
 
 Verified and measured as by `gpu_random.py`: in one process, in turns. data/tccg48.json has the contractions as C-A-B, the leftmost index
@@ -16,12 +16,12 @@ import json
 import math
 import sys
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
+import choices
 import torch
-from gpu_random import Problem, drawn, measure, show
+from gpu_random import Problem, drawn, measure, show, show_worst
 from harness import spread
 
 import cute_py
@@ -29,12 +29,12 @@ import cute_py
 DATA = Path(__file__).parent / "data"
 TYPES = {"tccg": ["float32", "float64"], "batches": ["float32", "float16", "float64"]}
 TOLERANCE = {"float16": 1e-2, "float32": 1e-4, "float64": 1e-11}
-BATCHES = ((64, 512), (1024, 128), (100_000, 16))
+BATCHES = ((64, 512), (1024, 128), (100_000, 16), (10_000, 32), (2_000, 64))
 
 
-def contraction(entry: dict[str, Any], dtype: torch.dtype) -> Problem:
+def contraction(entry: dict[str, Any], dtype: torch.dtype, scale: float) -> Problem:
     c, a, b = (indices[::-1] for indices in entry["contraction"].split("-"))
-    extent = entry["extents"]
+    extent = {x: round(scale * count) for x, count in entry["extents"].items()}
     A, B = (drawn(tuple(extent[x] for x in operand), dtype) for operand in (a, b))
     C = torch.empty([extent[x] for x in c], device="cuda", dtype=dtype)
     subscripts = f"{a},{b}->{c}"
@@ -51,7 +51,7 @@ def contraction(entry: dict[str, Any], dtype: torch.dtype) -> Problem:
         lambda: torch.einsum(subscripts, A, B),
         error,
         lambda: cute_py.contract.explain(subscripts, A, B, C).candidates,
-        lambda candidate: partial(cute_py.contract.plan(subscripts, A, B, C, config=candidate), A, B, C),
+        choices.Product("contraction", subscripts, extent, (a[::-1], b[::-1], c[::-1])),
     )
 
 
@@ -71,14 +71,14 @@ def batch(count: int, extent: int, dtype: torch.dtype) -> Problem:
         lambda: torch.bmm(A, B, out=D),
         error,
         lambda: cute_py.matmul.explain(A, B, out=C).candidates,
-        lambda candidate: partial(cute_py.matmul.plan(A, B, out=C, config=candidate), A, B, out=C),
+        choices.Product("batch", "lmk,lkn->lmn", dict.fromkeys("lmnk", extent) | {"l": count}, ("kml", "nkl", "nml")),
     )
 
 
-def problems(kind: str, dtype: torch.dtype) -> Iterator[Problem]:
+def problems(kind: str, dtype: torch.dtype, scale: float) -> Iterator[Problem]:
     if kind == "tccg":
         entries = json.loads((DATA / "tccg48.json").read_text())
-        yield from (contraction(entry, dtype) for entry in entries)
+        yield from (contraction(entry, dtype, scale) for entry in entries)
     else:
         yield from (batch(count, extent, dtype) for count, extent in BATCHES)
 
@@ -99,6 +99,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("kind", choices=list(TYPES))
     parser.add_argument("--types", nargs="+")
+    parser.add_argument("--scale", type=float, default=1, help="of the extents of tccg")
+    parser.add_argument("--worst", type=int, default=0, help="measure the candidates of so many problems of each type")
     parser.add_argument("--save", type=argparse.FileType("w"), help="a line of JSON for each problem")
     options = parser.parse_args()
     torch.manual_seed(0)
@@ -106,7 +108,9 @@ def main() -> int:
     print(f"{torch.cuda.get_device_name()}, PyTorch's time over ours")
     for name in options.types or TYPES[options.kind]:
         found = []
-        for problem in problems(options.kind, getattr(torch, name)):
+        products = []
+        for problem in problems(options.kind, getattr(torch, name), options.scale):
+            products.append(problem.product)
             try:
                 found.append(measure(problem, name, TOLERANCE[name]))
             except ValueError as error:
@@ -120,7 +124,8 @@ def main() -> int:
                     f"{name:10} {x['problem']:12} {x['us']:8.1f} us, PyTorch {x['peer_us']:8.1f}, {x['peer_us'] / x['us']:.2f}"
                 )
         show(name, found)
-        if options.kind == "tccg" and name == "float32":
+        show_worst(name, found, products, options.worst, [])
+        if options.kind == "tccg" and name == "float32" and options.scale == 1:
             print(*beside_cutensor(found), sep="\n")
     return 0
 
