@@ -431,21 +431,25 @@ def summary(found: list[float]) -> str:
 def regret(options: argparse.Namespace) -> int:
     for path in options.runs:
         facts, records = read(path)
-        chosen = dict(enumerate(chosen_now(facts, records)))
-        found = regrets(records, chosen)
-        changed = sum(record.chosen != chosen[i] for i, record in enumerate(records))
-        print(f"{path.name}: {summary(found)}; {changed} chosen otherwise than when they were measured")
+        chosen = chosen_now(facts, records)
+        known = [(key, record) for key, record in zip(chosen, records, strict=True) if key in record.us]
+        changed = sum(record.chosen != key for key, record in known)
+        unmeasured = len(records) - len(known)
+        records = [record for _, record in known]
+        found = regrets(records, {i: key for i, (key, _) in enumerate(known)})
+        print(
+            f"{path.name}: {summary(found)}; {changed} chosen otherwise than when they were measured; in {unmeasured} more "
+            "what is chosen was not measured"
+        )
         for kind in sorted({record.product.kind for record in records}):
             print(
                 f"  {kind:12}",
                 summary([x for x, record in zip(found, records, strict=True) if record.product.kind == kind]),
             )
-        worst = sorted(zip(found, records, strict=True), key=lambda x: -x[0])[: options.worst]
-        for x, record in worst:
+        worst = sorted(zip(found, known, strict=True), key=lambda x: -x[0])[: options.worst]
+        for x, (key, record) in worst:
             best = min(record.us, key=lambda key: record.us[key])
-            print(
-                f"  {x:.2f}  {record.type} {record.product.subscripts} {record.product.extents}: {record.chosen}, best {best}"
-            )
+            print(f"  {x:.2f}  {record.type} {record.product.subscripts} {record.product.extents}: {key}, best {best}")
     return 0
 
 

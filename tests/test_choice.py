@@ -70,13 +70,14 @@ def test_random_programs_compute_what_they_should(tmp_path: Path) -> None:
     }
 
 
-# What the estimates of a build must not exceed: the geometric mean of the regrets and the worst, as they were when the runs were
-# stored. Nobody raises them without a reason in docs/perf-notes.md.
+# What the estimates of a build must not exceed: the geometric mean of the regrets, the worst, and how many choices were not among the
+# candidates that were measured. Nobody raises them without a reason in docs/perf-notes.md.
 MOST_REGRET = {
-    "h100.jsonl": (1.037, 2.03),
-    "h200.jsonl": (1.038, 1.99),
-    "xeon_avx512.jsonl": (1.117, 5.64),
-    "xeon_avx2.jsonl": (1.09, 4.49),
+    "h100.jsonl": (1.0345, 2.03, 8),
+    "h200.jsonl": (1.035, 1.99, 9),
+    "h200_contractions.jsonl": (1.047, 3.11, 0),
+    "xeon_avx512.jsonl": (1.117, 5.64, 0),
+    "xeon_avx2.jsonl": (1.09, 4.49, 0),
 }
 
 
@@ -85,11 +86,14 @@ def test_estimates_choose_as_well_as_when_they_were_measured(name: str) -> None:
     """A few hundred products whose candidates were all measured, see benchmarks/choices.py."""
     facts, records = choices.read(RUNS / name)
     assert len(records) > 400
-    assert {record.product.kind for record in records} == {"square", "small", "thin", "batch", "contraction"}
-    found = choices.regrets(records, dict(enumerate(choices.chosen_now(facts, records))))
-    mean, worst = MOST_REGRET[name]
-    assert max(found) <= worst
-    assert np.exp(np.mean(np.log(found))) <= mean
+    kinds = {"contraction"} if "contractions" in name else {"square", "small", "thin", "batch", "contraction"}
+    assert {record.product.kind for record in records} == kinds
+    found = choices.regrets(records, dict(enumerate(choices.chosen_now(facts, records))), unmeasured=np.nan)
+    measured = [x for x in found if not np.isnan(x)]
+    mean, worst, unmeasured = MOST_REGRET[name]
+    assert len(found) - len(measured) <= unmeasured
+    assert max(measured) <= worst
+    assert np.exp(np.mean(np.log(measured))) <= mean
 
 
 def test_a_worse_choice_is_a_regret() -> None:

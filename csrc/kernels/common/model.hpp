@@ -23,6 +23,8 @@ inline constexpr double kTableMultiprocessors = 132;
 inline constexpr double kSectorBytes = 32;        // the least that memory moves
 inline constexpr double kScattered = 4;           // of scattered results: a sector is read, and a part of it written
 inline constexpr double kSectorsFarApart = 2.5;   // factor of DRAM time for sectors that are not contiguous
+inline constexpr double kUncoalescedSector = 2;   // factor of L2 time for sectors of which each serves one access
+inline constexpr double kBeside = 0.2;            // of the shorter of the times for math and memory: does not overlap
 inline constexpr double kTileQuantisation = 1.3;  // factor for waves of tiles that lie mostly beyond the edge
 inline constexpr double kUncoalesced = 0.05;      // the addition for reads across the unit stride
 
@@ -119,6 +121,15 @@ inline bool ends_in_sector(Modes const& modes, Modes const& across, Role role, D
   return across.rank() > 0 ? across[0].stride[role] != modes[0].extent : modes.rank() > 1;
 }
 
+// The least bytes that are read and written.
+inline double least_bytes(Geometry const& g) {
+  double bytes = 0;
+  for (int i = 0; i < kRoles; ++i) {
+    if (g.has(static_cast<Role>(i))) bytes += bytes_of_operand(g, static_cast<Role>(i));
+  }
+  return bytes;
+}
+
 // The least bytes that are read and written, and those that stores waste, of a kernel that writes results along m, or
 // along n where that is better.
 inline double memory_bytes(Geometry const& g, bool writes_along_n = false) {
@@ -149,6 +160,26 @@ inline double waste_of_factor(Geometry const& g, Role role, Major major, bool ta
   double const along_k = waste(g.k, role, g.type[role]);
   if (takes_any) return std::min(along_mn, along_k);
   return major == Major::mn ? along_mn : along_k;
+}
+
+// Of a factor: what L2 delivers for each byte, in the time of contiguous bytes.
+inline double sectors(double wasted) { return wasted > 1.5 ? wasted * kUncoalescedSector : wasted; }
+
+inline bool is_contiguous_in(Modes const& modes, Role role) {
+  return std::any_of(modes.begin(), modes.end(), [role](Mode const& mode) { return mode.stride[role] == 1; });
+}
+
+// Of a factor: bytes that DRAM moves for each byte, where L2 has evicted a sector before another part of it is used. A
+// tile has the parts along its own first modes at once; those along another mode of K, or of L, come later.
+inline double waste_of_evicted(Geometry const& g, Role role, double wasted, int tile_mn) {
+  if (wasted <= 1) return 1;
+  Modes const& mn = role == Role::a ? g.m : g.n;
+  double before = 1;  // elements of the modes before the contiguous one
+  for (Mode const& mode : mn) {
+    if (mode.stride[role] == 1) return std::max(1.0, wasted * std::min(1.0, before / tile_mn));
+    before *= static_cast<double>(mode.extent);
+  }
+  return wasted;
 }
 
 inline Estimate larger(double math, double memory, double latency) {
@@ -190,27 +221,33 @@ inline Estimate tiled(Geometry const& g, Extents const& x, Entry const& v, Devic
   double const wasted_b = waste_of_factor(g, Role::b, t.operands.major_b, reads_any_major);
   if (g.multiplies) us *= 1 + kUncoalesced * ((wasted_a > 1) + (wasted_b > 1));
 
-  double memory = memory_bytes(g, t.fuses) / memory_speed(device);
+  double memory = least_bytes(g) / memory_speed(device);
+  double const with_scattered = memory_bytes(g, t.fuses) / memory_speed(device);
   double cache = 0;
   if (g.multiplies) {
-    double const of_a =
-        static_cast<double>(x.m) * static_cast<double>(tiles(x.n, t.tile[1])) * bytes_of(g.type[Role::a]) * wasted_a;
-    double const of_b =
-        static_cast<double>(x.n) * static_cast<double>(tiles(x.m, t.tile[0])) * bytes_of(g.type[Role::b]) * wasted_b;
+    double const of_a = static_cast<double>(x.m) * static_cast<double>(tiles(x.n, t.tile[1])) *
+                        bytes_of(g.type[Role::a]) * sectors(wasted_a);
+    double const of_b = static_cast<double>(x.n) * static_cast<double>(tiles(x.m, t.tile[0])) *
+                        bytes_of(g.type[Role::b]) * sectors(wasted_b);
     double const busy = std::min(1.0, count / device.multiprocessors);
     double const lines = static_cast<double>(x.k) * static_cast<double>(x.l);
     cache = (of_a + of_b) * lines / (cache_speed(device) * busy);
-    // CTAs go along m first. Sectors of A that L2 evicts before the next column of tiles are read again from DRAM, not
-    // contiguously, but for sectors that one tile has whole, because its rows go on along a contiguous mode.
-    auto const far = g.m.rank() > 1 && g.m[1].stride[Role::a] == 1
-                         ? wasted_a * std::min(1.0, static_cast<double>(g.m[0].extent) / t.tile[0])
-                         : wasted_a;
-    if (far > 1 && tiles(x.n, t.tile[1]) > 1 &&
-        bytes_of_operand(g, Role::a) > device.profile.l2_bytes * static_cast<double>(x.l)) {
-      memory = std::max(memory, of_a * far / wasted_a * lines * kSectorsFarApart / memory_speed(device));
-    }
+    // CTAs go along m first: those of a column of tiles share B, and each column reads A again.
+    double const columns = static_cast<double>(tiles(x.n, t.tile[1]));
+    double const rounds = std::max(1.0, static_cast<double>(tiles(x.m, t.tile[0])) / at_once);
+    auto const evicted = [&](Role role, double wasted_of, int tile_mn, double times) {
+      double const bytes = bytes_of_operand(g, role);
+      double const of_product = is_contiguous_in(g.l, role) ? bytes : bytes / static_cast<double>(g.l.size());
+      double const far = waste_of_evicted(g, role, wasted_of, tile_mn);
+      return far > 1 && of_product > device.profile.l2_bytes ? bytes * far * times * kSectorsFarApart : 0;
+    };
+    double const far_apart =
+        evicted(Role::a, wasted_a, t.tile[0], columns) + evicted(Role::b, wasted_b, t.tile[1], rounds);
+    memory = std::max(memory, far_apart / memory_speed(device));
   }
-  Estimate estimate = larger(us, std::max(memory, cache), 0);
+  double const arrival = std::max(memory, cache);
+  Estimate estimate = larger(us, std::max(arrival, with_scattered), 0);
+  estimate.us += kBeside * std::min(us, arrival);
   estimate.us += device.profile.launch_us;
   if (!is_plain(g)) estimate.us += count * t.tile[0] * t.tile[1] / (device.multiprocessors * kFinishedPerUs);
   return estimate;
@@ -226,11 +263,11 @@ inline bool writes_vectors(Geometry const& g) {
   return in_vectors(Major::mn, g.m) || in_vectors(Major::k, g.n);
 }
 
-// The time of tiles that are written element by element.
-inline double us_of_elements(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo const& device) {
-  constexpr double kElementsPerUs = 5000;  // of a multiprocessor
+// The time of tiles that are written element by element; `per_us`: elements of a multiprocessor in a microsecond.
+inline double us_of_elements(Geometry const& g, Extents const& x, Traits const& t, DeviceInfo const& device,
+                             double per_us = 5000) {
   if (writes_vectors(g)) return 0;
-  return static_cast<double>(ctas(x, t)) * t.tile[0] * t.tile[1] / (device.multiprocessors * kElementsPerUs);
+  return static_cast<double>(ctas(x, t)) * t.tile[0] * t.tile[1] / (device.multiprocessors * per_us);
 }
 
 // The geometry that a task's estimate is for, with split-K: K is that of a CTA, and L counts the splits, too.

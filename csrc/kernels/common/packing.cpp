@@ -1,5 +1,6 @@
 #include "problem/packing.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -59,8 +60,23 @@ bool has_short_rows(Geometry const& geometry) {
   return false;
 }
 
+// The factor along whose own modes the result is contiguous, if that is in another order than the factor's: kernels
+// read the one uncoalesced or write the other so.
+Packs transposed_in_result(FoldedProduct const& product) {
+  Geometry const& asked = product.asked();
+  Geometry const& g = *product.folded(false);
+  Modes const* const fastest = fastest_in_result(asked);
+  for (Role const factor : {Role::a, Role::b}) {
+    if (fastest != (factor == Role::a ? &asked.m : &asked.n)) continue;
+    Modes const& own = own_modes(g, factor);
+    bool const is_coalesced = own.rank() > 0 && own[0].stride[Role::d] == 1 && own[0].stride[factor] == 1;
+    if (!is_coalesced && own.rank() > 1) return factor == Role::a ? kPackA : kPackB;
+  }
+  return 0;
+}
+
 // All factors that no kernel reads in vectors, or none; a result whose unit stride is that of a mode in L, which CTAs
-// would scatter.
+// would scatter; a factor, or the result, whose modes are in another order than the other's.
 std::vector<Packs> worth_packing(FoldedProduct const& product, double us, DeviceInfo const& device) {
   if (us < kShort * device.profile.launch_us) return {};
   Geometry const& asked = product.asked();
@@ -78,6 +94,13 @@ std::vector<Packs> worth_packing(FoldedProduct const& product, double us, Device
   }
   if (result != 0) found.push_back(result);
   if (result == 0 && has_short_rows(asked)) found.push_back(factors | kPackD);
+  if (Packs const turned = transposed_in_result(product); turned != 0) {
+    for (Packs const packs : {turned, kPackD}) {
+      for (Packs const also : {Packs{0}, factors}) {
+        if (std::find(found.begin(), found.end(), packs | also) == found.end()) found.push_back(packs | also);
+      }
+    }
+  }
   return found;
 }
 

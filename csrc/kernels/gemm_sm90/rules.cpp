@@ -19,7 +19,7 @@ struct Speed {
 };
 
 using OfTile = model::OfTile<Speed>;
-constexpr OfTile kOf16Bits[] = {{64, 64, {400, 0, 0.35}},
+constexpr OfTile kOf16Bits[] = {{64, 64, {400, 0, 0.5}},
                                 {64, 128, {735, 0, 0.65}},
                                 {128, 128, {795, 0, 0.87}},
                                 {128, 192, {990, 0.5, 1.7}},
