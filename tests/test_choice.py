@@ -73,9 +73,9 @@ def test_random_programs_compute_what_they_should(tmp_path: Path) -> None:
 # What the estimates of a build must not exceed: the geometric mean of the regrets, the worst, and how many choices were not among the
 # candidates that were measured. Nobody raises them without a reason in docs/perf-notes.md.
 MOST_REGRET = {
-    "h100.jsonl": (1.0345, 2.03, 8),
+    "h100.jsonl": (1.0347, 2.03, 8),
     "h200.jsonl": (1.035, 1.99, 9),
-    "h200_contractions.jsonl": (1.047, 3.11, 0),
+    "h200_contractions.jsonl": (1.0505, 3.11, 0),
     "xeon_avx512.jsonl": (1.117, 5.64, 0),
     "xeon_avx2.jsonl": (1.09, 4.49, 0),
 }

@@ -247,7 +247,7 @@ inline Estimate tiled(Geometry const& g, Extents const& x, Entry const& v, Devic
   }
   double const arrival = std::max(memory, cache);
   Estimate estimate = larger(us, std::max(arrival, with_scattered), 0);
-  estimate.us += kBeside * std::min(us, arrival);
+  estimate.us += kBeside * std::min(us, std::max(wasted_a, wasted_b) > 1 ? arrival : memory);
   estimate.us += device.profile.launch_us;
   if (!is_plain(g)) estimate.us += count * t.tile[0] * t.tile[1] / (device.multiprocessors * kFinishedPerUs);
   return estimate;
