@@ -41,7 +41,7 @@ def explain(what: Any, /, *arguments: Any, **options: Any) -> Any:
     work: 524288 flops, 81920 bytes at least, 6.4 flops/byte
     target: emulator (emulator), because device='emulator'
     kernel: sgemm_sm80_nt_f32
-      chosen: sgemm_sm80_nt_f32, 1 CTA: 6.26 us, math
+      chosen: sgemm_sm80_nt_f32, 1 CTA: 6.27 us, math
 
     ``explain("composition", A, B)`` or ``explain(composition, A, B)`` gives the steps, in words and numbers; so do
     ``"coalesce"``, ``"complement"``, the divides, the products, the inverses, ``"idx2crd"`` and ``"crd2idx"`` with
