@@ -326,6 +326,7 @@ def device_facts(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def facts_of_gpu() -> dict[str, Any]:
+    """The first GPU, as a file of records describes it."""
     import cute_py
 
     facts = vars(cute_py.devices()[0])
@@ -394,6 +395,12 @@ def chosen_now(facts: dict[str, Any], records: list[Record], **rates: float) -> 
     return [key_of(candidates[0]) for candidates in candidates_now(facts, records, **rates)]
 
 
+def best_of_measured(facts: dict[str, Any], records: list[Record]) -> list[str]:
+    """The candidate with the least estimate, or the one that is chosen, among those that were measured."""
+    listed = [map(key_of, candidates) for candidates in candidates_now(facts, records)]
+    return [next(key for key in keys if key in record.us) for keys, record in zip(listed, records, strict=True)]
+
+
 def arrays_elsewhere(product: Product, name: str) -> list[np.ndarray]:
     from cute_py.testing import numpy_type
 
@@ -431,23 +438,21 @@ def summary(found: list[float]) -> str:
 def regret(options: argparse.Namespace) -> int:
     for path in options.runs:
         facts, records = read(path)
-        chosen = chosen_now(facts, records)
-        known = [(key, record) for key, record in zip(chosen, records, strict=True) if key in record.us]
-        changed = sum(record.chosen != key for key, record in known)
-        unmeasured = len(records) - len(known)
-        records = [record for _, record in known]
-        found = regrets(records, {i: key for i, (key, _) in enumerate(known)})
+        chosen = best_of_measured(facts, records)
+        found = regrets(records, dict(enumerate(chosen)))
+        changed = sum(record.chosen != key for key, record in zip(chosen, records, strict=True))
+        unmeasured = sum(key not in record.us for key, record in zip(chosen_now(facts, records), records, strict=True))
         print(
-            f"{path.name}: {summary(found)}; {changed} chosen otherwise than when they were measured; in {unmeasured} more "
-            "what is chosen was not measured"
+            f"{path.name}: {summary(found)}; {changed} chosen otherwise than when they were measured; {unmeasured} times a "
+            "candidate is chosen that was not measured: the next best counts"
         )
         for kind in sorted({record.product.kind for record in records}):
             print(
                 f"  {kind:12}",
                 summary([x for x, record in zip(found, records, strict=True) if record.product.kind == kind]),
             )
-        worst = sorted(zip(found, known, strict=True), key=lambda x: -x[0])[: options.worst]
-        for x, (key, record) in worst:
+        worst = sorted(zip(found, chosen, records, strict=True), key=lambda x: -x[0])[: options.worst]
+        for x, key, record in worst:
             best = min(record.us, key=lambda key: record.us[key])
             print(f"  {x:.2f}  {record.type} {record.product.subscripts} {record.product.extents}: {key}, best {best}")
     return 0

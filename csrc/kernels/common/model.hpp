@@ -20,11 +20,11 @@ namespace cute_py::kernels::model {
 inline constexpr double kTableClockMhz = 1980;
 inline constexpr double kTableMultiprocessors = 132;
 
-inline constexpr double kSectorBytes = 32;        // the least that memory moves
-inline constexpr double kScattered = 4;           // of scattered results: a sector is read, and a part of it written
-inline constexpr double kSectorsFarApart = 2.5;   // factor of DRAM time for sectors that are not contiguous
-inline constexpr double kUncoalescedSector = 2;   // factor of L2 time for sectors of which each serves one access
-inline constexpr double kBeside = 0.2;            // of the shorter of the times for math and memory: does not overlap
+inline constexpr double kSectorBytes = 32;       // the least that memory moves
+inline constexpr double kScattered = 4;          // of scattered results: a sector is read, and a part of it written
+inline constexpr double kSectorsFarApart = 2.5;  // factor of DRAM time for sectors that are not contiguous
+inline constexpr double kUncoalescedSector = 2;  // factor of L2 time for sectors of which each serves one access
+inline constexpr double kBeside = 0.2;  // of the shorter of the times for math and memory, what does not overlap
 inline constexpr double kTileQuantisation = 1.3;  // factor for waves of tiles that lie mostly beyond the edge
 inline constexpr double kUncoalesced = 0.05;      // the addition for reads across the unit stride
 
@@ -162,8 +162,11 @@ inline double waste_of_factor(Geometry const& g, Role role, Major major, bool ta
   return major == Major::mn ? along_mn : along_k;
 }
 
+// Do most accesses take a sector of their own? Lines that end within a sector waste less.
+inline bool is_uncoalesced(double wasted) { return wasted > 1.5; }
+
 // Of a factor: what L2 delivers for each byte, in the time of contiguous bytes.
-inline double sectors(double wasted) { return wasted > 1.5 ? wasted * kUncoalescedSector : wasted; }
+inline double sectors(double wasted) { return is_uncoalesced(wasted) ? wasted * kUncoalescedSector : wasted; }
 
 inline bool is_contiguous_in(Modes const& modes, Role role) {
   return std::any_of(modes.begin(), modes.end(), [role](Mode const& mode) { return mode.stride[role] == 1; });

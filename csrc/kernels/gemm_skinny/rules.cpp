@@ -28,10 +28,8 @@ Steps steps_of(Traits const& t) {
 constexpr double kUsOfCta = 2.5;
 constexpr double kOneMore = 0.55;
 
-// Factor for elements of A that are read across its unit stride; of the shorter of the times for math and memory, what
-// does not overlap.
+// Factor for elements of A that are read across its unit stride.
 constexpr double kUncoalesced = 2;
-constexpr double kBeside = 0.2;
 
 Estimate estimate(Geometry const& g, Extents const& x, Entry const& v, DeviceInfo const& device) {
   Traits const& t = v.traits;
@@ -40,14 +38,14 @@ Estimate estimate(Geometry const& g, Extents const& x, Entry const& v, DeviceInf
   auto const columns = static_cast<double>(std::min<std::int64_t>(x.n, t.tile[1]));
   double const k_tiles = std::max(static_cast<double>(x.k) / t.tile[2], 0.03);
   double const wasted = model::waste_of_factor(g, Role::a, t.operands.major_a, false);
-  double const by_elements = steps.by_elements * (wasted > 1.5 ? kUncoalesced : 1);
+  double const by_elements = steps.by_elements * (model::is_uncoalesced(wasted) ? kUncoalesced : 1);
   double const step = in_vectors ? steps.in_vectors + steps.of_column * columns : by_elements;
   double const of_cta = kUsOfCta + columns * steps.results + k_tiles * step;
   double const waves = static_cast<double>(model::ctas(x, t)) / device.multiprocessors;
   double const ctas = of_cta * (waves <= 1 ? 1 : 1 + (waves - 1) * kOneMore);
   double const memory = model::memory_bytes(g, true) / model::memory_speed(device);
   Estimate result = model::larger(ctas, memory, 0);
-  result.us += kBeside * std::min(ctas, memory);
+  result.us += model::kBeside * std::min(ctas, memory);
   result.us += device.profile.launch_us;
   return result;
 }

@@ -8,6 +8,8 @@ namespace {
 // accesses to A and B of a multiprocessor in a microsecond: fitted to 6,000 runs of random products on an H200,
 // November 2026, which they meet within 2 to 19 % on average; those of doubles to 10,000 more
 // of products of at most 3e9 operations, within 4 to 19 %. A complex multiply-add counts as one. int8 is as at 4096.
+// Microseconds of a wave of doubles in tiles of 32x64 and 128x128 on SM90 are 0.6 and 1.6 above that fit: of
+// contractions with many waves and little K (docs/perf/contractions.md).
 using model::Speed;
 using OfTile = model::OfTile<Speed>;
 constexpr OfTile kOf16Bits[] = {{64, 64, {200, 0.8, 3.4}}, {128, 256, {437, 1, 5.4}}, {128, 128, {354, 0.79, 3.9}}};

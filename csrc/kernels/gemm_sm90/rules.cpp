@@ -11,7 +11,7 @@ namespace {
 
 // TFLOP/s of a full device, microseconds of a product beside its tiles, and of a tile beside its K: fitted to runs of
 // random products on an H200, November 2026; of what is not of 16 bits, to squares of 1024 to
-// 8192.
+// 8192. A tile of 64x64 of 16 bits takes 0.15 us more than that fit, as in contractions (docs/perf/contractions.md).
 struct Speed {
   double tflops;
   double us_once;

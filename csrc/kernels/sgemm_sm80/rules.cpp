@@ -8,7 +8,8 @@ namespace {
 // fitted to runs of random products of at most 3e9 operations on an H200, 10,000 of float32, November 2026,
 // which they meet within 7 to 16 % on average; large tiles of complex numbers to earlier
 // ones. Doubles, and whole tiles of complex numbers, are in builds that nobody has timed: half, a quarter and an
-// eighth.
+// eighth. Microseconds of a wave of the vector form below 128x128 are 0.3 to 0.6 above that fit: of contractions with
+// many waves and little K (docs/perf/contractions.md).
 using model::Speed;
 using OfTile = model::OfTile<Speed>;
 constexpr OfTile kF32Vectors[] = {{64, 64, {40.2, 0.83, 2.1}},
