@@ -255,9 +255,8 @@ void Key::add(View const* view) {
 }
 
 void Key::assign(Request const& r) {
-  constexpr std::size_t kUsualWords = 64;
-  words_.clear();
-  words_.reserve(kUsualWords);
+  count_ = 0;
+  others_.clear();
   // A number decides by being 0 or not, and real or not, as what it is rounded to.
   auto const bits = [](Scalar const& x) {
     auto const narrow = std::complex<float>(x.value);
@@ -309,13 +308,14 @@ void Key::assign(Request const& r) {
     }
     for (CpuRate const& rate : cpu_rates) add(bits_of(device.cpu.*rate.value));
   }
-  if (words_.size() % 2 != 0) add(std::uint64_t{0});
+  if (count_ % 2 != 0) add(std::uint64_t{0});
   std::uint64_t even = 0;  // two, as a processor waits for a multiplication
   std::uint64_t odd = 1;
-  for (std::size_t i = 0; i < words_.size(); i += 2) {
-    even = (even ^ words_[i]) * 0x9e3779b97f4a7c15;
-    odd = (odd ^ words_[i + 1]) * 0xc2b2ae3d27d4eb4f;
+  for (std::size_t i = 0; i < count_; i += 2) {
+    even = (even ^ first_[i]) * 0x9e3779b97f4a7c15;
+    odd = (odd ^ first_[i + 1]) * 0xc2b2ae3d27d4eb4f;
   }
+  for (std::uint64_t const word : others_) even = (even ^ word) * 0x9e3779b97f4a7c15;
   even ^= odd >> 32 ^ odd << 32;
   hash_ = even ^ even >> 32;
 }

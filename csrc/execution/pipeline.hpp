@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -55,14 +57,27 @@ class Key {
 
   void assign(Request const& request);
   std::size_t hash() const { return hash_; }
-  friend bool operator==(Key const& x, Key const& y) { return x.hash_ == y.hash_ && x.words_ == y.words_; }
+  friend bool operator==(Key const& x, Key const& y) {
+    return x.hash_ == y.hash_ && x.count_ == y.count_ && std::equal(x.first_, x.first_ + x.count_, y.first_) &&
+           x.others_ == y.others_;
+  }
 
  private:
-  void add(std::uint64_t word) { words_.push_back(word); }
+  void add(std::uint64_t word) {
+    if (count_ < kFirst) {
+      first_[count_++] = word;
+    } else {
+      others_.push_back(word);
+    }
+  }
   void add(std::string_view text);
   void add(View const* view);
 
-  std::vector<std::uint64_t> words_;
+  // The key of a usual request allocates nothing.
+  static constexpr std::size_t kFirst = 64;
+  std::uint64_t first_[kFirst];
+  std::size_t count_ = 0;
+  std::vector<std::uint64_t> others_;
   std::size_t hash_ = 0;
 };
 
