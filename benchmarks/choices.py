@@ -396,9 +396,14 @@ def chosen_now(facts: dict[str, Any], records: list[Record], **rates: float) -> 
 
 
 def best_of_measured(facts: dict[str, Any], records: list[Record]) -> list[str]:
-    """The candidate with the least estimate, or the one that is chosen, among those that were measured."""
+    """The candidate with the least estimate, or the one that is chosen, among those that were measured; what was chosen
+    then, where none of them is listed now: packs are not where they were not worth it.
+    """
     listed = [map(key_of, candidates) for candidates in candidates_now(facts, records)]
-    return [next(key for key in keys if key in record.us) for keys, record in zip(listed, records, strict=True)]
+    return [
+        next((key for key in keys if key in record.us), record.chosen)
+        for keys, record in zip(listed, records, strict=True)
+    ]
 
 
 def arrays_elsewhere(product: Product, name: str) -> list[np.ndarray]:

@@ -66,9 +66,14 @@ def kernels() -> tuple[str, str]:
             f"constexpr char const* kLists[] = {{{paths}}};\n}}\n"
         )
         printed = run(Path(folder), "variant_rows.cpp", f"-DCUTE_PY_BUILD_SET={STANDARD}")
+    families = sorted({path.split("/")[0] for path in lists()})
     rows = (
         "// The GPU variants of a default build, by tests/tables.py: Traits, and the rules of their families.\n"
+        "namespace cute_py::kernels {\n"
+        + "".join(f"extern Rules const {family}_rules;\n" for family in families)
+        + "}  // namespace cute_py::kernels\n\nnamespace cute_py::instances {\nconstexpr Entry kVariants[] = {\n"
         + printed.stdout
+        + "};\n}  // namespace cute_py::instances\n"
     )
     path, records = "", {}
     for line in printed.stderr.splitlines():

@@ -71,12 +71,12 @@ def test_random_programs_compute_what_they_should(tmp_path: Path) -> None:
 
 
 # What the estimates of a build must not exceed: the geometric mean of the regrets and the worst, of what is chosen among the candidates
-# that were measured; and how often one is chosen that was not: those packs were not considered when an H100 and an H200 were measured
+# that were measured; and how often one is chosen that was not: an H100 has never run the kernels of 29 November
 # (docs/perf/contractions.md). Nobody raises them without a reason in docs/perf-notes.md.
 MOST_REGRET = {
-    "h100.jsonl": (1.0347, 2.03, 8),
-    "h200.jsonl": (1.035, 1.99, 9),
-    "h200_contractions.jsonl": (1.0505, 3.11, 0),
+    "h100.jsonl": (1.0407, 2.34, 100),
+    "h200.jsonl": (1.0379, 1.49, 0),
+    "h200_contractions.jsonl": (1.0594, 2.95, 0),
     "xeon_avx512.jsonl": (1.117, 5.64, 0),
     "xeon_avx2.jsonl": (1.09, 4.49, 0),
 }

@@ -125,7 +125,7 @@ constexpr int log2_of(int x) { return x <= 1 ? 0 : 1 + log2_of(x / 2); }
 // neither the 16-byte writes nor the reads meet bank conflicts.
 //
 // k-major: rows of TileK elements, read by ldmatrix. Its 8 rows of 16 bytes fall on all 32 banks.
-template <class T, Major major, int TileK>
+template <class T, Major major, int TileK, int tile_mn>
 struct TensorOpSmem {
   static constexpr int vector = log2_of(16 / sizeof(T));
   static constexpr int row = log2_of(TileK * sizeof(T) / 16);
@@ -135,46 +135,48 @@ struct TensorOpSmem {
   using Read = cute::Copy_Atom<cute::SM75_U32x4_LDSM_N, T>;
 };
 
-// mn-major: columns of 64 elements of 16 bits, read by ldmatrix, which transposes them.
-template <class T, int TileK>
-struct TensorOpSmem<T, Major::mn, TileK> {
+// mn-major: columns of 64 elements of 16 bits, or of a whole narrower tile, read by ldmatrix, which transposes them.
+template <class T, int TileK, int tile_mn>
+struct TensorOpSmem<T, Major::mn, TileK, tile_mn> {
+  static constexpr int column = cute::min(64, tile_mn);
   using Atom = decltype(cute::composition(
-      cute::Swizzle<3, 3, 3>{}, cute::Layout<cute::Shape<cute::_64, cute::_8>, cute::Stride<cute::_1, cute::_64>>{}));
+      cute::Swizzle<log2_of(column / 8), 3, 3>{},
+      cute::Layout<cute::Shape<cute::Int<column>, cute::_8>, cute::Stride<cute::_1, cute::Int<column>>>{}));
   using Read = cute::Copy_Atom<cute::SM75_U16x8_LDSM_T, T>;
 };
 
 // ldmatrix cannot transpose 32 bits. A warp reads 8 rows and 4 steps of k, one element for each thread: steps of k swap
 // groups of 8 elements.
-template <int TileK>
-struct TensorOpSmem<cutlass::tfloat32_t, Major::mn, TileK> {
+template <int TileK, int tile_mn>
+struct TensorOpSmem<cutlass::tfloat32_t, Major::mn, TileK, tile_mn> {
   using Atom = decltype(cute::composition(
       cute::Swizzle<2, 3, 2>{}, cute::Layout<cute::Shape<cute::_32, cute::_8>, cute::Stride<cute::_1, cute::_32>>{}));
   using Read = cute::Copy_Atom<cute::UniversalCopy<cutlass::tfloat32_t>, cutlass::tfloat32_t>;
 };
 
 // Of doubles, half a warp reads 4 rows and 4 steps of k at a time: rows, or steps of k, swap groups of 4 elements.
-template <int TileK>
-struct TensorOpSmem<double, Major::k, TileK> {
+template <int TileK, int tile_mn>
+struct TensorOpSmem<double, Major::k, TileK, tile_mn> {
   using Atom = decltype(cute::composition(
       cute::Swizzle<2, 2, 2>{}, cute::Layout<cute::Shape<cute::_8, cute::_16>, cute::Stride<cute::_16, cute::_1>>{}));
   using Read = cute::Copy_Atom<cute::UniversalCopy<double>, double>;
 };
-template <int TileK>
-struct TensorOpSmem<double, Major::mn, TileK> {
+template <int TileK, int tile_mn>
+struct TensorOpSmem<double, Major::mn, TileK, tile_mn> {
   using Atom = decltype(cute::composition(
       cute::Swizzle<2, 2, 2>{}, cute::Layout<cute::Shape<cute::_16, cute::_8>, cute::Stride<cute::_1, cute::_16>>{}));
   using Read = cute::Copy_Atom<cute::UniversalCopy<double>, double>;
 };
 
 // Of complex doubles a quarter of a warp reads 2 rows and 4 steps of k at a time.
-template <int TileK>
-struct TensorOpSmem<numeric::complex128, Major::k, TileK> {
+template <int TileK, int tile_mn>
+struct TensorOpSmem<numeric::complex128, Major::k, TileK, tile_mn> {
   using Atom = decltype(cute::composition(
       cute::Swizzle<1, 2, 1>{}, cute::Layout<cute::Shape<cute::_8, cute::_8>, cute::Stride<cute::_8, cute::_1>>{}));
   using Read = cute::Copy_Atom<cute::UniversalCopy<numeric::complex128>, numeric::complex128>;
 };
-template <int TileK>
-struct TensorOpSmem<numeric::complex128, Major::mn, TileK> {
+template <int TileK, int tile_mn>
+struct TensorOpSmem<numeric::complex128, Major::mn, TileK, tile_mn> {
   using Atom = decltype(cute::composition(
       cute::Swizzle<2, 1, 2>{}, cute::Layout<cute::Shape<cute::_8, cute::_8>, cute::Stride<cute::_1, cute::_8>>{}));
   using Read = cute::Copy_Atom<cute::UniversalCopy<numeric::complex128>, numeric::complex128>;
@@ -228,7 +230,8 @@ struct GemmSm80 : OwnersOfSlicedK<typename TensorOpMma<Tile, Op>::type, typename
     constexpr int lines = major == Major::k ? BLK_MN::value : tile_k;  // of the tile, each along its unit stride
     constexpr int length = major == Major::k ? tile_k : BLK_MN::value;
     constexpr int of_128_bytes = 128 / (vector * static_cast<int>(sizeof(T)));
-    constexpr int along = cute::max(of_128_bytes, threads / lines);  // threads that share a line
+    constexpr int along =  // threads that share a line
+        cute::min(cute::max(of_128_bytes, threads / lines), length / vector);
     static_assert(length % (along * vector) == 0 && lines % (threads / along) == 0);
     if constexpr (major == Major::k) {
       return cute::make_tiled_copy(VectorAtom{},
@@ -244,8 +247,8 @@ struct GemmSm80 : OwnersOfSlicedK<typename TensorOpMma<Tile, Op>::type, typename
   using TiledCopyA = decltype(gmem_copy<major_a, BlkM>());
   using TiledCopyB = decltype(gmem_copy<major_b, BlkN>());
 
-  using SmemA = TensorOpSmem<T, major_a, tile_k>;
-  using SmemB = TensorOpSmem<T, major_b, tile_k>;
+  using SmemA = TensorOpSmem<T, major_a, tile_k, BlkM::value>;
+  using SmemB = TensorOpSmem<T, major_b, tile_k, BlkN::value>;
   using SmemLayoutA = decltype(cute::tile_to_shape(typename SmemA::Atom{},
                                                    cute::Shape<BlkM, BlkK, cute::Int<stages>>{}));  // (m,k,pipe)
   using SmemLayoutB = decltype(cute::tile_to_shape(typename SmemB::Atom{},
@@ -279,6 +282,8 @@ template <class T, Major major_a, Major major_b, Form form>
 using GemmSm80_128x128 = GemmSm80<T, major_a, major_b, form, TensorTile128x128>;
 template <class T, Major major_a, Major major_b, Form form>
 using GemmSm80_64x64 = GemmSm80<T, major_a, major_b, form, TensorTile64x64>;
+template <class T, Major major_a, Major major_b, Form form>
+using GemmSm80_32x32 = GemmSm80<T, major_a, major_b, form, TensorTile32x32>;
 
 // Doubles, and on SM90.
 template <class T, Major major_a, Major major_b, Form form>

@@ -12,7 +12,9 @@ namespace {
 // contractions with many waves and little K (docs/perf/contractions.md).
 using model::Speed;
 using OfTile = model::OfTile<Speed>;
-constexpr OfTile kOf16Bits[] = {{64, 64, {200, 0.8, 3.4}}, {128, 256, {437, 1, 5.4}}, {128, 128, {354, 0.79, 3.9}}};
+constexpr OfTile kOf16Bits[] = {
+    {32, 32, {120, 0.8, 2.2}}, {64, 64, {200, 0.8, 3.4}}, {128, 256, {437, 1, 5.4}}, {128, 128, {354, 0.79, 3.9}}};
+constexpr OfTile kOf16BitsNested[] = {{32, 32, {115, 0.72, 2.1, 4300}}, {64, 64, {200, 0.62, 3.8, 4000}}};
 constexpr OfTile kTf32[] = {{64, 64, {107, 0.82, 3.4}}, {128, 256, {181, 1, 6.4}}, {128, 128, {167, 0.83, 4.9}}};
 constexpr OfTile kInt8[] = {{64, 64, {350, 0.7, 3.4}}, {128, 256, {700, 1, 5.4}}};
 constexpr OfTile kF64[] = {{64, 64, {31.8, 0.99, 2.7}}, {128, 128, {32.2, 1, 5.7}}};
@@ -37,7 +39,7 @@ Speed speed_of(Entry const& v) {
     case Compute::i32:
       return in_vectors ? model::speed_of_tile(kInt8, t) : Speed{120, 0.7, 3.5, 4000};
     default:
-      return in_vectors ? model::speed_of_tile(kOf16Bits, t) : Speed{200, 0.62, 3.8, 4000};
+      return in_vectors ? model::speed_of_tile(kOf16Bits, t) : model::speed_of_tile(kOf16BitsNested, t);
   }
 }
 

@@ -32,13 +32,35 @@ struct SmallTile {
   static constexpr int ctas = 4;
 };
 
+// Half of the large tile, as many results for each thread: twice as many tiles, where the large ones leave
+// multiprocessors without work.
+template <class T>
+struct HalfTile : SquareTile<T> {
+  using M = cute::_128;
+  using N = cute::_64;
+  using TiledMma = typename SimtMma<T, 2, 2, LanesInColumns>::type;
+  static constexpr int ctas = 4;
+};
+
+// A tile of complex numbers with 8x4 results for each thread: half of the registers of the large one, and twice as many
+// warps.
+template <class T>
+struct MediumTile {
+  using M = cute::_64;
+  using N = cute::_64;
+  using TiledMma = typename SimtMma<T, 2, 2>::type;
+  static constexpr int ctas = 4;
+};
+
 // A tile for so few results that larger ones would leave multiprocessors without work. Each of four warps has all of
-// it, 4x8 results for each thread, and takes every fourth step of K.
+// it, 4x8 results for each thread, and takes every fourth step of K. Of complex numbers they share it, 2x4 results for
+// each thread.
 template <class T>
 struct TinyTile {
   using M = cute::_32;
   using N = cute::_32;
-  using TiledMma = typename SimtMma<T, 1, 1, LanesInPairs, 4>::type;
+  using TiledMma =
+      typename cute::conditional_t<sizeof(T) <= 4, SimtMma<T, 1, 1, LanesInPairs, 4>, SimtMma<T, 2, 2>>::type;
   static constexpr int ctas = 4;
 };
 
@@ -130,6 +152,10 @@ template <class T, Major major_a, Major major_b, Form form>
 using SgemmSm80Narrow = SgemmSm80<T, major_a, major_b, form, NarrowTile<T>>;
 template <class T, Major major_a, Major major_b, Form form>
 using SgemmSm80Small = SgemmSm80<T, major_a, major_b, form, SmallTile<T>>;
+template <class T, Major major_a, Major major_b, Form form>
+using SgemmSm80Half = SgemmSm80<T, major_a, major_b, form, HalfTile<T>>;
+template <class T, Major major_a, Major major_b, Form form>
+using SgemmSm80Medium = SgemmSm80<T, major_a, major_b, form, MediumTile<T>>;
 template <class T, Major major_a, Major major_b, Form form>
 using SgemmSm80Tiny = SgemmSm80<T, major_a, major_b, form, TinyTile<T>>;
 

@@ -17,6 +17,7 @@
 #include <cute/tensor.hpp>
 
 #include "kernels/common/gather.cuh"
+#include "kernels/common/multiply_registers.cuh"
 #include "kernels/common/namespace.hpp"
 #include "kernels/common/reduce_global.cuh"
 #include "kernels/common/reduce_sliced_k.cuh"
@@ -191,7 +192,7 @@ void sgemm_sm80(ProblemShape shape_MNK,
           cp_async_fence();  // one group per tile, empty at the end, so that the waits count tiles
           pipe_write = pipe_write == Config::stages - 1 ? 0 : pipe_write + 1;
         }
-        gemm(mma, tCrA(_,_,k_block), tCrB(_,_,k_block), tCrC);                                          // (MMA,MMA_M,MMA_N)
+        multiply_registers(mma, tCrA(_,_,k_block), tCrB(_,_,k_block), tCrC);                            // (MMA,MMA_M,MMA_N)
       }
     }
   }

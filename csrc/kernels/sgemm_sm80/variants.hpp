@@ -11,6 +11,8 @@ struct sgemm_sm80_variants {
   using Rows = List<Row<SgemmSm80, Form::whole, Named, kAlways, Types<float>, Layouts<NT, TN, NN, TT>>,
                     Row<SgemmSm80Small, Form::elements, NamedNested, kAlways, Types<float>, Layouts<NT, NN>>,
                     Row<SgemmSm80Tiny, Form::elements, NamedNestedByTile, kDefault, Types<float>, Layouts<NT, NN>>,
+                    Row<SgemmSm80Half, Form::elements, NamedNestedByTile, kDefault, Types<float>, Layouts<NT, NN>>,
+                    Row<SgemmSm80Half, Form::vectors, NamedByTile, kDefault, Types<float>, Any>,
                     Row<SgemmSm80Tiny, Form::vectors, NamedByTile, kAlways, Types<float>, Any>,
                     Row<SgemmSm80Small, Form::vectors, NamedByTile, kAlways, Types<float>, Any>,
                     Row<SgemmSm80, Form::vectors, NamedByTile, kAlways, Types<float>, Any>,

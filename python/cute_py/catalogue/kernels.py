@@ -179,8 +179,13 @@ class Kernel(Drawable):
         i1), j). Of `gemm_skinny` it is the thread that adds the sums of others up; of `gemm_small`, whose threads share
         out what there is, that of products of 64x64. A kernel for any modes, and every kernel with an `Epilogue`, hands
         its sums to other threads of the block to be written. Raises OperandError for negative coordinates, and those
-        beyond what the kernel takes.
+        beyond what the kernel takes, and UnsupportedProblemError of `gemm_tall`, whose tiles depend on strides.
         """
+        if self.kernel == "gemm_tall":
+            raise UnsupportedProblemError(
+                f"owner_of: which elements a block of {self.name} has depends on extents and strides\n"
+                "  next: trace() shows it for some"
+            )
         if self.modes_m > self.modes:
             if not isinstance(C, (tuple, list)) or len(C) != 2 or not isinstance(C[0], (tuple, list)):
                 raise OperandError(
