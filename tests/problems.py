@@ -19,9 +19,11 @@ PRODUCTS = [variant for variant in cute_py.kernels().values() if variant.multipl
 
 def _kind(variant: Kernel) -> tuple[Any, ...]:
     """What variants share that differ in their tiles alone. Two warpgroups that share a tile of gemm_sm90 are another kind, and
-    so are the tiles of 32x32, whose warps share out K."""
+    so are tiles whose warps share out K (sliced-K)."""
     cooperates = variant.kernel == "gemm_sm90" and variant.tile[1] > 128
-    return re.sub(r"_\d+x\d+", "", variant.name), variant.predicated, cooperates, variant.tile[:2] == (32, 32)
+    warps = None if variant.tiled_mma is None else variant.tiled_mma.atom_layout
+    has_sliced_k = warps is not None and warps.rank > 2 and cute_py.size(warps, 2) > 1
+    return re.sub(r"_\d+x\d+", "", variant.name), variant.predicated, cooperates, has_sliced_k
 
 
 # Of each kind the variant with the smallest tile: those that the tests run in the emulator. `cute-py verify` runs all.
