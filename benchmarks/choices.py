@@ -396,8 +396,8 @@ def chosen_now(facts: dict[str, Any], records: list[Record], **rates: float) -> 
 
 
 def best_of_measured(facts: dict[str, Any], records: list[Record]) -> list[str]:
-    """The candidate with the least estimate, or the one that is chosen, among those that were measured; what was chosen
-    then, where none of them is listed now: packs are not where they were not worth it.
+    """The candidate with the least estimate, or the one that is chosen, among those that were measured. Where none of them
+    is listed now, as packs are not if they are not worth it, the one that was chosen then.
     """
     listed = [map(key_of, candidates) for candidates in candidates_now(facts, records)]
     return [

@@ -128,6 +128,7 @@ TRICKS: dict[str, tuple[tuple[int, int, int], str, Callable[[Candidate], bool]]]
     "split-K by clusters": ((256, 256, 65536), "float16", lambda c: c.split_k > c.cluster[2] > 1),
     "split-K through global memory": ((256, 256, 8192), "float32", lambda c: c.split_k > 1 and c.cluster == (1, 1, 1)),
     "GEMV": ((8192, 1, 8192), "float32", lambda c: c.kernel.startswith("gemm_skinny")),
+    "tall and skinny": ((1_000_000, 8, 8), "float32", lambda c: c.kernel.startswith("gemm_tall")),
     "packing": ((2048, 2048, 2047), "float16", lambda c: "A" in c.packed),
 }
 

@@ -29,8 +29,6 @@ double instructions_of_multiply(Compute compute) {
       return 1.9;
     case Compute::c64:
       return 3.6;
-    case Compute::c128:
-      return 7.6;
     default:
       return 1;
   }

@@ -16,8 +16,7 @@ struct gemm_tall_variants {
   using Rows = List<
       OfTypes<GemmTall16, kDefault, Types<float, double, numeric::complex64, cutlass::half_t, cutlass::bfloat16_t>>,
       OfTypes<GemmTall8, kAlways, Types<float>>,
-      OfTypes<GemmTall8, kDefault, Types<double, numeric::complex64, cutlass::half_t, cutlass::bfloat16_t>>,
-      OfTypes<GemmTall8, kFull, Types<numeric::complex128>>>;
+      OfTypes<GemmTall8, kDefault, Types<double, numeric::complex64, cutlass::half_t, cutlass::bfloat16_t>>>;
 };
 
 }  // namespace cute_py::kernels
