@@ -8,7 +8,7 @@ if(CUTLASS_DIR)
   set(_include "${CUTLASS_DIR}/include")
 else()
   set(_include "${PROJECT_SOURCE_DIR}/third_party/cutlass/include")
-  if(NOT EXISTS "${_include}/cute/tensor.hpp")
+  if(NOT EXISTS "${_include}/cutlass/util/print_error.hpp")
     message(STATUS "Fetching the CUTLASS headers named in third_party/cutlass/pin.json")
     execute_process(
       COMMAND "${Python_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/cmake/fetch_cutlass.py" "${_pin}" "${_include}"

@@ -1,8 +1,9 @@
-"""Fetch the pinned CUTLASS release from the package index and unpack its headers.
+"""Fetch the pinned CUTLASS release from the package index and unpack its headers, and the programs of CuTe's tutorial.
 
 Usage: fetch_cutlass.py PIN_JSON DESTINATION
 
-The wheel's SHA-256 is checked before anything is unpacked. DESTINATION appears whole or not at all.
+The headers go to DESTINATION, the programs to the folder "tutorial" beside it. The wheel's SHA-256 is checked before
+anything is unpacked. Each folder appears whole or not at all.
 """
 
 from __future__ import annotations
@@ -25,11 +26,15 @@ def main(pin_file: Path, destination: Path) -> None:
         digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
         if digest != pin["sha256"]:
             sys.exit(f"{wheel.name} has SHA-256 {digest}, but {pin_file.name} says {pin['sha256']}")
-        headers = Path(scratch) / "headers"
-        unpack(wheel, pin["headers"], headers)
-        if destination.exists():
-            shutil.rmtree(destination)
-        headers.rename(destination)
+        headers, programs = Path(scratch) / "headers", Path(scratch) / "programs"
+        for prefix in pin["headers"]:
+            unpack(wheel, prefix, headers)
+        unpack(wheel, pin["programs"], programs)
+        # The headers come last: that they are there means that all is.
+        for made, place in ((programs, destination.parent / "tutorial"), (headers, destination)):
+            if place.exists():
+                shutil.rmtree(place)
+            made.rename(place)
 
 
 def download(requirement: str, folder: Path) -> Path:

@@ -1,5 +1,7 @@
 """Collect the headers that units of kernels include, for the emulator and for the CPU: ours, CuTe's and CUTLASS's, CUDA's and CCCL's.
 
+CUDA programs (`cute-py run`) include what they like: of CuTe all, of CUTLASS and Thrust what programs with CuTe use.
+
 Usage: unit_headers.py COMPILER OUTPUT CSRC CUTLASS CUDA CCCL
 
 What the compiler reads for all lists of variants together, for the emulator and for a GPU, is copied to OUTPUT/csrc,
@@ -13,7 +15,23 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
+
+# Beside CuTe's own headers, what programs that use them include of CUTLASS.
+OF_PROGRAMS = (
+    "cutlass/cluster_launch.hpp",
+    "cutlass/device_kernel.h",
+    "cutlass/arch/barrier.h",
+    "cutlass/arch/mma_sm90.h",
+    "cutlass/arch/reg_reconfig.h",
+    "cutlass/half.h",
+    "cutlass/numeric_conversion.h",
+    "cutlass/pipeline/pipeline.hpp",
+    "cutlass/util/GPU_Clock.hpp",
+    "cutlass/util/helper_cuda.hpp",
+    "cutlass/util/print_error.hpp",
+)
 
 
 def included(compiler: str, csrc: Path, system: list[Path]) -> list[Path]:
@@ -28,15 +46,41 @@ def included(compiler: str, csrc: Path, system: list[Path]) -> list[Path]:
         *included_by(emulator, compiler, [csrc / "emulator" / "include", csrc], system),
         *included_by(cuda, compiler, [csrc], system),
         *included_by(cpu, compiler, [csrc], system),
+        *included_by_programs(compiler, csrc, system),
     ]
 
 
-def included_by(names: list[str], compiler: str, own: list[Path], system: list[Path]) -> list[Path]:
+def included_by_programs(compiler: str, csrc: Path, system: list[Path]) -> list[Path]:
+    """Return what CUDA programs can include, and the workbench's run time."""
+    cutlass = system[0]
+    own = sorted(path for path in (csrc / "workbench").rglob("*") if path.is_file())
+    cute = sorted(str(path.relative_to(cutlass)) for path in (cutlass / "cute").rglob("*.hpp"))
+    also = [name for name in OF_PROGRAMS if (cutlass / name).exists()]
+    found = included_by([str(path) for path in own if path.suffix == ".cpp"], compiler, [csrc], system)
+    for architecture in ("90", "100"):
+        macros = [f"-DCUTE_PY_ARCHITECTURE={architecture}0", f"-D__CUDA_ARCH_FEAT_SM{architecture}_ALL"]
+        macros += ["-DTHRUST_DEVICE_SYSTEM=THRUST_DEVICE_SYSTEM_CPP", "-DCUTE_PY_USES_THRUST"]
+        names = ["workbench/prelude.hpp", "cute/tensor.hpp", *cute, *also]
+        found += included_by(names, compiler, [csrc / "workbench" / "include", csrc], system, macros)
+    return [*own, *found, *equal_siblings(found)]
+
+
+def equal_siblings(found: list[Path]) -> list[Path]:
+    """Return files beside these that are equal to one of them: the compiler takes them for one, and names it once."""
+    found = [path for path in found if path.exists()]  # but for the source that named them
+    contents = {path.read_bytes() for path in found}
+    beside = {path for folder in {path.parent for path in found} for path in folder.glob("*.h")}
+    return sorted(path for path in beside - set(found) if path.read_bytes() in contents)
+
+
+def included_by(
+    names: list[str], compiler: str, own: list[Path], system: list[Path], flags: Sequence[str] = ()
+) -> list[Path]:
     """Return every file that a source with these includes reads."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "all.cpp"
         source.write_text("".join(f'#include "{name}"\n' for name in names))
-        command = [compiler, "-M", "-std=c++17", *(f"-I{path}" for path in own)]
+        command = [compiler, "-M", "-std=c++17", *flags, *(f"-I{path}" for path in own)]
         command += [f"-isystem{path}" for path in system]
         rule = subprocess.run([*command, str(source)], check=True, capture_output=True, text=True).stdout
     words = rule.partition(":")[2].replace("\\\n", " ").replace("\\ ", "\0").split()

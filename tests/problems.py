@@ -44,6 +44,12 @@ CHOSEN_BY_TESTS = {
     *("gemm_sm90_nn_tf32_128x256", "gemm_sm90_tn_tf32_128x128", "gemm_sm90_tn_i8_128x128"),
     *("gemm_sm90_tn_e4m3_128x128", "gemm_sm90_tn_e4m3_128x128_fast"),
     *(f"permute_b{bits}" for bits in (8, 16, 32, 64, 128)),
+    *(f"gemm_sm80_{layout}_f16_64x64" for layout in ("nt", "tn")),
+    *(f"gemm_sm80_nested_{layout}_f16" for layout in ("nt", "tn", "nn")),
+    *(f"gemm_sm80_{layout}_c128_64x64_sm90" for layout in ("nt", "tn", "nn")),
+    *(f"sgemm_sm80_tn_f32_{tile}" for tile in ("128x64", "128x128", "256x32")),
+    *(f"sgemm_sm80_nested_{layout}_f32_128x64" for layout in ("nt", "nn")),
+    *(f"gemm_tall_{kind}" for kind in ("f32_1024x16", "f16_1024x16", "bf16_1024x16", "f64_512x16", "c64_512x16")),
 }
 
 LAYOUTS = ["nt", "tn", "nn", "tt"]

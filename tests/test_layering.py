@@ -23,6 +23,7 @@ CSRC = {
     "emulator": {"base", "kernels", "problem"},
     "instances": {"base", "catalogue", "cpu", "emulator", "kernels", "problem"},
     "runtime": {"base", "problem"},
+    "workbench": set(),
     "dispatch": {"base", "instances", "problem"},
     "execution": {"base", "dispatch", "instances", "problem", "runtime"},
     "bindings": {"base", "catalogue", "dispatch", "emulator", "execution", "instances", "layout", "problem", "runtime"},
@@ -32,12 +33,12 @@ CSRC = {
 OUTSIDE = {
     r"(cute|cutlass)/": {"numeric", "catalogue", "kernels", "cpu", "emulator", "instances"},
     r"(pybind11/|Python\.h)": {"bindings"},
-    r"cuda_runtime": {"runtime"},
+    r"cuda_runtime": {"runtime", "workbench"},
 }
 
 # The sub-packages and modules of the package, from the bottom. Each may import what stands before it.
 PYTHON = [
-    "_core", "errors", "_dtypes", "_interpreter", "_files", "_strided", "_notation", "tables", "units", "drawing", "layout", "atoms", "analysis", "laws", "machine", "products", "_explain",
+    "_core", "errors", "_dtypes", "_interpreter", "_files", "_strided", "_notation", "tables", "units", "workbench", "drawing", "layout", "atoms", "analysis", "laws", "machine", "products", "_explain",
     "catalogue", "algorithm", "__init__", "torch", "jax", "dask", "testing", "_expression", "explorer", "cli", "__main__",
 ]  # fmt: skip
 

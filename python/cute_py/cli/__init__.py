@@ -28,6 +28,7 @@ from cute_py.cli import (
     ladder,
     layout,
     profile,
+    run,
     verify,
 )
 from cute_py.cli.command_error import CommandError
@@ -60,6 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         explore,
         cache,
         profile,
+        run,
     ):
         module.add_parser(commands)
     options = parser.parse_args(arguments)

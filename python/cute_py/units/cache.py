@@ -40,9 +40,9 @@ def folder() -> Path:
     return path
 
 
-def unit(key: str) -> Path:
+def unit(key: str, suffix: str = ".so") -> Path:
     """Return where the unit with a key is, if there is one."""
-    return folder() / "units" / f"{key}.so"
+    return folder() / "units" / f"{key}{suffix}"
 
 
 def look_up(entry: str) -> Path | None:
@@ -65,9 +65,9 @@ def add_entry(entry: str, path: Path) -> None:
     write_whole(folder() / "index" / entry, lambda file: file.write(text.encode()))
 
 
-def publish(key: str, made: Path) -> Path:
+def publish(key: str, made: Path, suffix: str = ".so") -> Path:
     """Move a new unit to its place, at once, and drop the least recently used ones beyond the limit."""
-    path = unit(key)
+    path = unit(key, suffix)
     os.replace(made, path)
     limit = float(os.environ.get("CUTE_PY_CACHE_MB") or _LIMIT_MB) * 1e6
     by_age = []

@@ -1,0 +1,74 @@
+"""``cute-py run``: a CUDA program in the emulator."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import Any
+
+from cute_py.workbench import program
+from cute_py.workbench.programs import on_gpu
+
+__all__ = ["add_parser"]
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "run",
+        help="compile a CUDA program, unchanged, and run it in the emulator: races, missing fences, accesses out of bounds",
+        description="Compile a CUDA program with the host's C++ compiler and run its main() in the emulator. What is wrong "
+        "is printed as a compiler would, with file and line, on standard error. Options come before the file; what comes "
+        "behind it goes to the program. Exit code 1: something is wrong, or the program failed.",
+    )
+    parser.add_argument("file", metavar="FILE.cu", help="the program")
+    parser.add_argument("arguments", metavar="ARGUMENT", nargs=argparse.REMAINDER, help="of the program")
+    parser.add_argument("--target", choices=("emulator", "cuda"), default="emulator", help="cuda: nvcc, and a GPU")
+    parser.add_argument("--arch", default="90a", metavar="NUMBER", help="architecture of the device; 90a unless given")
+    parser.add_argument("-I", dest="include", action="append", default=[], metavar="FOLDER", help="of headers")
+    parser.add_argument("-D", dest="define", action="append", default=[], metavar="MACRO[=VALUE]", help="a macro")
+    parser.add_argument("--order", choices=("forward", "backward", "random"), default="forward", help="of threads")
+    parser.add_argument("--seed", type=int, default=0, help="of a random order")
+    parser.add_argument(
+        "--checked",
+        type=int,
+        default=1,
+        metavar="N",
+        help="launches of each kernel with one shape that are looked at for races and reads of what nobody wrote; 1 "
+        "unless given",
+    )
+    parser.add_argument("--dump", metavar="FOLDER", help="write arrays on the device there when they are freed")
+    parser.add_argument("--gdb", action="store_true", help="run in gdb, which stops in the thread that does wrong")
+    parser.add_argument("--json", action="store_true", help="print findings as JSON on standard output")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    settings: dict[str, Any] = {"architecture": options.arch, "include": options.include, "define": options.define}
+    if options.target == "cuda":
+        return 0 if on_gpu(options.file, *options.arguments, **settings) == 0 else 1
+    made = program(options.file, **settings)
+    if options.gdb:
+        return made.debug(*options.arguments, order=options.order, seed=options.seed)
+    result = made.run(
+        *options.arguments,
+        order=options.order,
+        seed=options.seed,
+        checked=options.checked,
+        dump=options.dump,
+        capture=options.json,
+    )
+    if options.json:
+        found = {
+            "exit_code": result.exit_code,
+            "findings": [finding.as_dict() for finding in result.findings],
+            "left_out": result.left_out,
+            "launches": result.launches,
+            "seconds": result.seconds,
+            "output": result.output,
+        }
+        print(json.dumps(found, indent=2))
+    else:
+        sys.stdout.flush()
+        print(result, file=sys.stderr)
+    return 0 if result.is_clean else 1

@@ -1,0 +1,14 @@
+"""CUDA programs in the emulator: NVIDIA's own files and yours, unchanged, on a machine without a GPU.
+
+>>> from cute_py import workbench
+>>> sgemm = workbench.program("sgemm_sm80.cu")  # doctest: +SKIP
+>>> print(sgemm.run(256, 256, 64, "T", "N"))  # doctest: +SKIP
+
+`program` compiles a file, and `Program.run` runs its ``main`` and says what is wrong with its kernels: races, missing
+fences, reads of what nobody wrote, accesses out of bounds, barriers that are misused. ``cute-py run`` does both.
+"""
+
+from cute_py.workbench.findings import Finding, Line
+from cute_py.workbench.programs import Program, Run, program
+
+__all__ = ["Finding", "Line", "Program", "Run", "program"]

@@ -1,0 +1,326 @@
+"""Compiling CUDA programs for the emulator, and running them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache as memory
+from pathlib import Path
+from typing import IO, Any, Literal
+
+from cute_py.errors import OperandError, UnitError
+from cute_py.units import cache
+from cute_py.units.compiler import Source, first_program, gpu_compiler, home, host_compiler, run
+from cute_py.units.emulator import Progress
+from cute_py.workbench.findings import Finding, Symbols
+from cute_py.workbench.source import rewrite
+
+__all__ = ["Program", "Run", "program"]
+
+# Functions that the compiler makes of copies, and that a program calls as others, so that they are looked at.
+_COPIES = ("memcpy", "memmove", "memset")
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a program did.
+
+    Attributes
+    ----------
+    exit_code
+        Of the program; negative: the signal that ended it.
+    findings
+        What is wrong with it, in the order in which it was found.
+    left_out
+        How many more there are.
+    launches
+        Kernels, each with its shape, how often it was launched, and the seconds that took.
+    seconds
+        From start to end.
+    output
+        What it printed, if it was asked for.
+    """
+
+    exit_code: int
+    findings: tuple[Finding, ...]
+    left_out: int
+    launches: tuple[dict[str, Any], ...]
+    seconds: float
+    output: str | None = None
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether it ended well and nothing but warnings was found."""
+        return self.exit_code == 0 and all(finding.is_warning for finding in self.findings)
+
+    def __str__(self) -> str:
+        lines = [str(finding) for finding in self.findings]
+        if self.left_out:
+            lines.append(f"{self.left_out} more findings")
+        if self.exit_code < 0:
+            lines.append(f"the program ended by {signal.Signals(-self.exit_code).name}")
+        for launch in self.launches:
+            times = f"{launch['count']} times, " if launch["count"] > 1 else ""
+            lines.append(f"{launch['kernel']}: {launch['shape']}: {times}{launch['seconds']:.3f} s")
+        errors = sum(not finding.is_warning for finding in self.findings)
+        lines.append(f"{errors} errors, {len(self.findings) - errors} warnings")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Program:
+    """A CUDA program that was compiled for the emulator.
+
+    Attributes
+    ----------
+    file
+        Its source.
+    path
+        The program, in the cache. It runs by itself, too, and in a debugger.
+    architecture
+        Of the device that it was compiled for, such as "90a".
+    """
+
+    file: Path
+    path: Path
+    architecture: str
+
+    def run(
+        self,
+        *arguments: object,
+        order: Literal["forward", "backward", "random"] = "forward",
+        seed: int = 0,
+        checked: int = 1,
+        dump: str | os.PathLike[str] | None = None,
+        capture: bool = False,
+        timeout: float | None = None,
+    ) -> Run:
+        """Run it with these arguments.
+
+        `order` is that of threads; "random" goes by `seed`. The first `checked` launches of each kernel with one shape
+        are looked at for races, missing fences and reads of what nobody wrote; the rest for what lies out of bounds
+        alone. Arrays on the device are written to the folder `dump` when they are freed, ``array-N.bin``, counted as
+        they were allocated. With `capture` what it prints is in the result. Raises OperandError for another order or a
+        folder that is none, and subprocess.TimeoutExpired after `timeout` seconds.
+        """
+        if order not in ("forward", "backward", "random"):
+            raise OperandError(f"run: order={order!r}\n  next: 'forward', 'backward' or 'random'")
+        if dump is not None and not Path(dump).is_dir():
+            raise OperandError(f"run: dump={os.fspath(dump)!r} is no folder\n  next: make it first")
+        with tempfile.TemporaryDirectory(prefix="cute_py-") as folder:
+            report = Path(folder) / "report.json"
+            settings: dict[str, object] = {"report": report, "order": order, "seed": seed, "checked": checked}
+            settings["architecture"] = re.sub(r"\D", "", self.architecture)
+            if dump is not None:
+                settings["dump"] = Path(dump).resolve()
+            environment = {**os.environ, "CUTE_PY_WORKBENCH": ";".join(f"{k}={v}" for k, v in settings.items())}
+            pipe: int | IO[Any] | None = subprocess.PIPE if capture else None
+            began = time.monotonic()
+            done = subprocess.run(
+                [self.path, *map(str, arguments)], env=environment, stdout=pipe, text=True, check=False, timeout=timeout
+            )
+            seconds = time.monotonic() - began
+            found: dict[str, Any] = {"findings": [], "left_out": 0, "launches": []}
+            if report.exists():
+                found = json.loads(report.read_text())
+        symbols = Symbols(self.path, self.file)
+        findings = symbols.findings(found["findings"])
+        return Run(done.returncode, findings, found["left_out"], tuple(found["launches"]), seconds, done.stdout)
+
+    def debug(self, *arguments: object, order: str = "forward", seed: int = 0) -> int:
+        """Run it in gdb, which stops in the thread that does something wrong; return gdb's exit code.
+
+        Raises UnitError where there is no gdb.
+        """
+        gdb = shutil.which("gdb")
+        if gdb is None:
+            raise UnitError("there is no gdb\n  next: install it, as by apt-get install gdb")
+        settings = f"order={order};seed={seed};stops=1;threads=1"
+        environment = {**os.environ, "CUTE_PY_WORKBENCH": settings}
+        command = [gdb, "-q", "-ex", "run", "--args", str(self.path), *map(str, arguments)]
+        return subprocess.run(command, env=environment, check=False).returncode
+
+
+def program(
+    file: str | os.PathLike[str],
+    *,
+    architecture: str = "90a",
+    include: Sequence[str | os.PathLike[str]] = (),
+    define: Sequence[str] = (),
+    flags: Sequence[str] = (),
+) -> Program:
+    """Compile a CUDA program, unchanged, for the emulator, unless the cache has it.
+
+    `architecture` is what its device code is compiled for, as nvcc's ``-arch=sm_90a``. `include` names folders of
+    headers beside those of CuTe, CUTLASS, Thrust and CUDA that the package has, `define` macros such as ``"N=4"``, and
+    `flags` what else the C++ compiler gets. Compiling runs no part of the program, but includes what it includes:
+    compile what you trust. Raises OperandError for a file that cannot be read, another architecture, or a construct of
+    CUDA that is not understood, with its line; UnitError with the compiler's words where it does not compile.
+    """
+    path = Path(file).resolve()
+    if not path.is_file():
+        raise OperandError(f"program: there is no file {path}")
+    if not re.fullmatch(r"[0-9]{2,3}[af]?", architecture):
+        raise OperandError(f"program: there is no architecture {architecture!r}\n  next: such as '80', '90a'")
+    settings = _Settings(architecture, tuple(Path(x).resolve() for x in include), tuple(define), tuple(flags))
+    return Program(path, _compiled(path, settings), architecture)
+
+
+@dataclass(frozen=True)
+class _Settings:
+    architecture: str
+    include: tuple[Path, ...]
+    define: tuple[str, ...]
+    flags: tuple[str, ...]
+
+
+def _headers() -> Path:
+    return home() / "include"
+
+
+def _preprocessor_flags(path: Path, settings: _Settings) -> list[str]:
+    number = re.sub(r"\D", "", settings.architecture)
+    flags = ["-x", "c++", "-std=c++17", "-w", f"-DCUTE_PY_ARCHITECTURE={number}0"]
+    if settings.architecture[-1] in "af":
+        flags.append(f"-D__CUDA_ARCH_FEAT_SM{number}_ALL")
+    flags += ["-DTHRUST_DEVICE_SYSTEM=THRUST_DEVICE_SYSTEM_CPP", *(f"-D{macro}" for macro in settings.define)]
+    own = _headers() / "csrc"
+    folders = [own / "workbench" / "include", own, path.parent, *settings.include, _headers() / "cutlass"]
+    flags += [f"-I{folder}" for folder in folders]
+    flags += [f"-isystem{_headers() / 'cuda' / 'cccl'}", f"-isystem{_headers() / 'cuda'}"]
+    if re.search(rb"^\s*#\s*include\s*[<\"](?:thrust|cub)/", path.read_bytes(), flags=re.MULTILINE):
+        flags.append("-DCUTE_PY_USES_THRUST")
+    return [*flags, "-include", "workbench/prelude.hpp"]
+
+
+def _compile_flags() -> list[str]:
+    """Return the flags of a program: instrumented, with lines and frame pointers for findings."""
+    flags = ["-std=c++17", "-w", "-O2", "-g1", "-fno-omit-frame-pointer", "-fno-strict-aliasing", "-fsanitize=thread"]
+    compiler = host_compiler()[1]
+    if "clang" not in compiler:
+        flags.append("--param=tsan-instrument-func-entry-exit=0")
+    return [*flags, *_machine_flags()]
+
+
+@memory
+def _machine_flags() -> tuple[str, ...]:
+    """Return what makes a * b + c one instruction, as it is on a GPU."""
+    try:
+        return ("-mfma",) if re.search(r"^flags\s*:.*\bfma\b", Path("/proc/cpuinfo").read_text(), re.MULTILINE) else ()
+    except OSError:
+        return ()
+
+
+def _tool(name: str) -> str:
+    found = first_program([name])
+    if found is None:
+        raise UnitError(f"there is no {name}\n  next: install binutils")
+    return found[0]
+
+
+@memory
+def _runtime() -> Path:
+    """Return the library that programs are linked with, compiled now if the cache has none."""
+    sources = sorted((_headers() / "csrc" / "workbench").glob("*.cpp"))
+    path, version = host_compiler()
+    flags = ["-std=c++17", "-O2", "-g1", "-w", "-fno-omit-frame-pointer"]
+    key = hashlib.sha256("\0".join([*flags, version]).encode())
+    for file in sorted((_headers() / "csrc" / "workbench").rglob("*")):
+        if file.is_file():
+            key.update(file.name.encode() + file.read_bytes())
+    name = key.hexdigest()
+    found = cache.unit(name, ".a")
+    with cache.locked(name):
+        if found.exists():
+            os.utime(found)
+            return found
+        with (
+            Progress("compiling the workbench's run time, once"),
+            tempfile.TemporaryDirectory(prefix="cute_py-") as folder,
+        ):
+
+            def compile_one(file: Path) -> Path:
+                made = Path(folder) / f"{file.stem}.o"
+                includes = [f"-I{_headers() / 'csrc'}", f"-isystem{_headers() / 'cuda'}"]
+                run(Source(f"workbench/{file.name}", ""), [path, *flags, *includes, "-c", str(file), "-o", str(made)])
+                return made
+
+            with ThreadPoolExecutor(max(1, len(os.sched_getaffinity(0)))) as pool:
+                objects = list(pool.map(compile_one, sources))
+            made = Path(f"{found}.{os.getpid()}.part")
+            run(Source("workbench", ""), [_tool("ar"), "rcs", str(made), *map(str, objects)])
+            return cache.publish(name, made, ".a")
+
+
+def _compiled(path: Path, settings: _Settings) -> Path:
+    compiler, version = host_compiler()
+    runtime = _runtime()
+    named = Source(path.name, "")
+    text = run(named, [compiler, "-E", *_preprocessor_flags(path, settings), str(path)])
+    text = rewrite(text, foreign=("/usr/", str(_headers() / "cuda"), str(_headers() / "csrc")))
+    flags = [*_compile_flags(), *settings.flags]
+    key = hashlib.sha256("\0".join([text, runtime.stem, version, *flags]).encode()).hexdigest()
+    found = cache.unit(key, ".program")
+    with cache.locked(key):
+        if found.exists():
+            os.utime(found)
+            return found
+        with Progress(f"compiling {path.name}"), tempfile.TemporaryDirectory(prefix="cute_py-") as name:
+            folder = Path(name)
+            source, objects = folder / "program.cpp", folder / "program.o"
+            source.write_text(text)
+            began = time.monotonic()
+            run(named, [compiler, *flags, "-c", str(source), "-o", str(objects)])
+            redefined = [f"--redefine-sym={word}=cute_py_{word}" for word in _COPIES]
+            run(named, [_tool("objcopy"), *redefined, str(objects)])
+            made = Path(f"{found}.{os.getpid()}.part")
+            try:
+                run(named, [compiler, str(objects), str(runtime), "-o", str(made), "-pthread", "-ldl"])
+                cache.append_log(f"{time.ctime()}: {path.name}, {time.monotonic() - began:.1f} s, {found.name}\n")
+                return cache.publish(key, made, ".program")
+            finally:
+                made.unlink(missing_ok=True)
+
+
+def on_gpu(
+    file: str | os.PathLike[str],
+    *arguments: object,
+    architecture: str = "90a",
+    include: Sequence[str | os.PathLike[str]] = (),
+    define: Sequence[str] = (),
+) -> int:
+    """Compile a CUDA program with nvcc, unless the cache has it, run it on the GPU, and return its exit code.
+
+    Raises UnitError where there is no nvcc, and with its words where the program does not compile.
+    """
+    path = Path(file).resolve()
+    if not path.is_file():
+        raise OperandError(f"program: there is no file {path}")
+    compiler = gpu_compiler([architecture])
+    folders = [path.parent, *map(Path, include)]
+    flags = ["-std=c++17", "-O3", "-w", *compiler.targets[0], "--expt-relaxed-constexpr", *(f"-D{x}" for x in define)]
+    flags += [*(f"-I{folder}" for folder in folders), f"-isystem={_headers() / 'cutlass'}"]
+    named = Source(path.name, "")
+    text = run(named, [compiler.path, *flags, "-E", str(path)])
+    key = hashlib.sha256("\0".join([text, compiler.version, *compiler.targets[0]]).encode()).hexdigest()
+    found = cache.unit(key, ".program")
+    with cache.locked(key):
+        if not found.exists():
+            made = Path(f"{found}.{os.getpid()}.part")
+            try:
+                with Progress(f"compiling {path.name} with nvcc"):
+                    run(named, [compiler.path, *flags, str(path), "-o", str(made), "-lcuda"])
+                cache.publish(key, made, ".program")
+            finally:
+                made.unlink(missing_ok=True)
+    return subprocess.run([found, *map(str, arguments)], check=False).returncode

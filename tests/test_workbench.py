@@ -1,0 +1,216 @@
+"""CUDA programs in the emulator: NVIDIA's own files unchanged, faults that are found, and their lines."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cute_py import workbench
+from cute_py.cli import main
+from cute_py.errors import OperandError, UnitError
+from cute_py.workbench.source import rewrite
+
+ROOT = Path(__file__).parents[1]
+EXERCISES = ROOT / "examples" / "exercises"
+PROGRAMS = ROOT / "tests" / "programs"
+TUTORIAL = ROOT / "third_party" / "cutlass" / "tutorial"
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="there is no C++ compiler")
+fetched = pytest.mark.skipif(not TUTORIAL.exists(), reason="CUTLASS was not fetched")
+
+# Of each exercise: what is found, in the line with which text, and how it is mended.
+ANSWERS = {
+    "01_reverse": ("race", "out[first + t] = tile", ("in[first + t];\n", "in[first + t];\n  __syncthreads();\n")),
+    "02_smooth": ("race", "tile[t] = sum;", ("    tile[t] = sum;", "    __syncthreads();\n    tile[t] = sum;")),
+    "03_axpy": ("out-of-bounds", "if (i <= n)", ("i <= n", "i < n")),
+    "04_vectors": ("misaligned", "= *from;", ("*reinterpret_cast<float4*>(out + row * (kColumns - 1) + column) = *from;",
+                   "for (int i = 0; i < 4; ++i) out[row * (kColumns - 1) + column + i] = in[row * kColumns + 1 + column + i];")),
+    "05_histogram": ("race", "bins[in[i]] += 1", ("bins[in[i]] += 1", "atomicAdd(&bins[in[i]], 1)")),
+    "06_sum": ("race", "part[lane] += part[lane + half]",
+               ("    if (lane < half) part[lane] += part[lane + half];",
+                "    int const other = lane < half ? part[lane + half] : 0;\n    __syncwarp();\n"
+                "    part[lane] += other;\n    __syncwarp();")),
+    "07_tail": ("barrier", "= blockIdx.x * kThreads + threadIdx.x;",
+                ("  if (i >= n) return;\n  part[threadIdx.x] = in[i];", "  part[threadIdx.x] = i < n ? in[i] : 0;")),
+    "08_pipeline": ("race", "sum += stage[i % kStages]", ("wait<kStages>()", "wait<kStages - 1>()")),
+    "09_phase": ("race", "half[t];", ("wait(&barrier, 0)", "wait(&barrier, i & 1)")),
+    "10_fence": ("missing-fence", "cp.async.bulk.global",
+                 ("  __syncthreads();", '  asm volatile("fence.proxy.async.shared::cta;");\n  __syncthreads();')),
+    "11_hand_over": ("deadlock", "bar.sync", ("if (t < 32) wait", "wait")),
+    "12_last_block": ("race", "total += parts", ("  __syncthreads();\n  if (t == 0) {", "  __threadfence();\n  __syncthreads();\n  if (t == 0) {")),
+}  # fmt: skip
+
+
+def line_of(file: Path, text: str) -> int:
+    (number,) = (i for i, line in enumerate(file.read_text().splitlines(), 1) if text in line)
+    return number
+
+
+def test_every_exercise_has_an_answer() -> None:
+    assert {path.stem for path in EXERCISES.glob("*.cu")} == set(ANSWERS)
+
+
+@pytest.mark.compiler
+@pytest.mark.parametrize("name", sorted(ANSWERS))
+def test_the_fault_of_an_exercise_is_found_in_its_line(name: str) -> None:
+    kind, text, _ = ANSWERS[name]
+    file = EXERCISES / f"{name}.cu"
+    result = workbench.program(file).run(capture=True)
+    found = {(finding.kind, finding.line.number, Path(finding.line.file).name) for finding in result.findings}
+    assert (kind, line_of(file, text), file.name) in found
+    assert not result.is_clean
+
+
+@pytest.mark.compiler
+@pytest.mark.thinned(4)
+@pytest.mark.parametrize("order", ["forward", "backward", "random"])
+@pytest.mark.parametrize("name", sorted(ANSWERS))
+def test_nothing_is_found_in_an_exercise_that_is_mended(name: str, order: str, tmp_path: Path) -> None:
+    _, _, (wrong, right) = ANSWERS[name]
+    text = (EXERCISES / f"{name}.cu").read_text()
+    assert text.count(wrong) == 1
+    mended = tmp_path / f"{name}.cu"
+    mended.write_text(text.replace(wrong, right))
+    result = workbench.program(mended).run(order=order, seed=1, capture=True)
+    assert result.findings == ()
+    assert result.exit_code == 0, result.output
+
+
+def product(folder: Path, m: int, n: int, k: int, layouts: str, dtype: type) -> tuple[np.ndarray, np.ndarray]:
+    """Return a tutorial program's C, and A times B, of the arrays that it left."""
+    a, b, c = (np.fromfile(folder / f"array-{i}.bin", dtype).astype(np.float64) for i in (1, 2, 3))
+    a = a.reshape(k, m).T if layouts[0] == "N" else a.reshape(m, k)
+    b = b.reshape(k, n).T if layouts[1] == "T" else b.reshape(n, k)
+    return c.reshape(n, m).T, a @ b.T
+
+
+# File, extents, layouts, type, and how exact its sums are.
+GEMMS = [
+    ("sgemm_sm80.cu", (256, 128, 128), "TN", np.float16, 0.02),
+    ("hopper/wgmma_tma_sm90.cu", (256, 128, 256), "NT", np.float16, 0),
+    ("sgemm_1.cu", (128, 256, 64), "NT", np.float32, 1e-5),
+    ("sgemm_1.cu", (128, 256, 64), "TN", np.float32, 1e-5),
+    ("sgemm_2.cu", (128, 256, 64), "NT", np.float32, 1e-5),
+    ("sgemm_2.cu", (128, 256, 64), "TN", np.float32, 1e-5),
+    ("sgemm_sm70.cu", (128, 256, 64), "NT", np.float32, 1e-5),
+    ("sgemm_sm70.cu", (128, 256, 64), "TN", np.float32, 1e-5),
+    ("hopper/wgmma_tma_sm90.cu", (256, 128, 256), "TN", np.float16, 0),
+]
+
+
+def is_first_of_its_kind(file: str, **_: object) -> bool:
+    return file in ("sgemm_sm80.cu", "hopper/wgmma_tma_sm90.cu")
+
+
+@fetched
+@pytest.mark.compiler
+@pytest.mark.thinned(1000, by=is_first_of_its_kind)
+@pytest.mark.parametrize("order", ["forward", "random"])
+@pytest.mark.parametrize(("file", "extents", "layouts", "dtype", "error"), GEMMS)
+def test_the_tutorials_run_unchanged(
+    file: str, extents: tuple[int, int, int], layouts: str, dtype: type, error: float, order: str, tmp_path: Path
+) -> None:
+    program = workbench.program(TUTORIAL / file)
+    result = program.run(*extents, *layouts, order=order, seed=2, dump=tmp_path, capture=True)
+    c, expected = product(tmp_path, *extents, layouts, dtype)
+    assert result.findings == ()
+    assert result.exit_code == 0
+    assert np.abs(c - expected).max() <= error
+
+
+@fetched
+@pytest.mark.compiler
+def test_the_tutorial_without_a_barrier_has_a_race() -> None:
+    """NVIDIA's wgmma_sm90.cu multiplies what other threads' cp.async brought, with no barrier between."""
+    file = TUTORIAL / "hopper" / "wgmma_sm90.cu"
+    result = workbench.program(file).run(128, 128, 128, capture=True)
+    assert {finding.kind for finding in result.findings} == {"race"}
+    assert {finding.line.number for finding in result.findings} == {
+        line_of(file, "cute::gemm(mma, tCrA(_,_,_,k_pipe_read)")
+    }
+    copies = {number for number, line in enumerate(file.read_text().splitlines(), 1) if "copy(copy_" in line}
+    assert {finding.other_line.number for finding in result.findings if finding.other_line} <= copies
+
+
+@pytest.mark.compiler
+@pytest.mark.parametrize("name", ["instructions", "mma_atoms"])
+def test_instructions_do_what_they_are_defined_to_do(name: str) -> None:
+    result = workbench.program(PROGRAMS / f"{name}.cu").run(capture=True)
+    assert result.findings == ()
+    assert result.exit_code == 0, result.output
+
+
+@pytest.mark.compiler
+def test_the_command_says_what_is_wrong_as_a_compiler_does(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    file = "examples/exercises/03_axpy.cu"
+    assert main(["run", file]) == 1
+    said = capfd.readouterr()
+    assert "0 of 1000 are wrong\n" in said.out
+    assert (
+        f"{file}:6: out-of-bounds: axpy: thread 232 of block 3 reads 4 bytes at array 2 (of 4000 bytes) + 4000"
+        in said.err
+    )
+    assert said.err.endswith("1 errors, 0 warnings\n")
+    assert main(["run", "--json", file]) == 1
+    found = json.loads(capfd.readouterr().out)
+    (finding,) = found["findings"]
+    assert (finding["kind"], finding["line"], finding["thread"], finding["block"]) == (
+        "out-of-bounds", 6, [232, 0, 0], [3, 0, 0],
+    )  # fmt: skip
+    assert found["output"] == "0 of 1000 are wrong\n"
+    assert main(["run", str(PROGRAMS / "instructions.cu")]) == 0
+
+
+@pytest.mark.compiler
+def test_what_does_not_compile_is_said_with_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "wrong.cu"
+    file.write_text("__global__ void f(int* x) { *x = y; }\nint main() {}\n")
+    with pytest.raises(UnitError, match=r"wrong\.cu:1:\d+: error: .*y.* was not declared"):
+        workbench.program(file)
+    with pytest.raises(OperandError, match="there is no file"):
+        workbench.program(tmp_path / "none.cu")
+    with pytest.raises(OperandError, match="no architecture 'hopper'"):
+        workbench.program(file, architecture="hopper")
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("f<<<g, b>>>(x, y);", 'Launch4("f", g, b).with([=](auto const&... x_) { f(x_...); })(x, y);'),
+        ("ns::f<A, B<C>><<<g(1, 2), b, 0, s>>>();", 'Launch4("f", g(1, 2), b, 0, s).with([=](auto const&... x_) { ns::f<A, B<C>>(x_...); })();'),
+        ("if (x) (*k)<<<1, 2>>>(z);", "if (x) ::cute_py::workbench::Launch4(\"*k\", 1, 2).with([=](auto const&... x_) { (*k)(x_...); })(z);"),
+        ("__shared__ float a[N][4], b;", "auto& a = ::cute_py::workbench::shared_variable<float [N][4]>([] {}); "
+         "auto& b = ::cute_py::workbench::shared_variable<float >([] {});"),
+        ("extern __shared__ alignas(16) char s[];", "auto& s = ::cute_py::workbench::dynamic_shared<char>();"),
+        ("__shared__ T<A, 2> t;", "auto& t = ::cute_py::workbench::shared_variable<T<A, 2> >([] {});"),
+        ('asm volatile("a %0, %1;" : "=r"(x) : "r"(f(y, z)) : "memory");',
+         '::cute_py::workbench::ptx("a %0, %1;", ::cute_py::workbench::output(x), ::cute_py::workbench::input(f(y, z)));'),
+        ('asm("" :: "r"(x) : "memory");', "static_cast<void>(0);"),
+        ('int f(int) __asm__("g");', 'int f(int) __asm__("g");'),
+        ('char const* x = "f<<<1, 2>>>()"; // asm', 'char const* x = "f<<<1, 2>>>()"; // asm'),
+        ("a = b << 3; std::cout << x;", "a = b << 3; std::cout << x;"),
+        ("template <class T, int N = 2> __global__ static void f(T x) { g(); }",
+         "template <class T, int N = 2>  static void f(T x) { static_cast<void>(::cute_py::workbench::Enrolled<&f<T, N>>::done); g(); }"),
+    ],
+)  # fmt: skip
+def test_what_is_no_cplusplus_is_rewritten(source: str, expected: str) -> None:
+    got = rewrite(f"{source}\n")
+    assert got.replace("::cute_py::workbench::Launch4", "Launch4").strip() == expected.replace(
+        "::cute_py::workbench::Launch4", "Launch4"
+    )
+
+
+def test_lines_keep_their_numbers() -> None:
+    source = '# 1 "f.cu"\nvoid g() {\n  f<<<1,\n      2>>>(\n      x);\n  asm("a;\\n"\n      "b;");\n}\nint here;\n'
+    assert rewrite(source).splitlines().index("int here;") == source.splitlines().index("int here;")
+    with pytest.raises(OperandError, match=r"f\.cu:2: <<< without >>>"):
+        rewrite('# 1 "f.cu"\n\nvoid g() { f<<<1, 2; }\n')
+    # The host's own headers stay as they are.
+    assert 'asm("pause");' in rewrite('# 1 "/usr/include/x.h"\nvoid g() { asm("pause"); }\n')
