@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cute_py import workbench
+from cute_py import Int, Layout, workbench
 from cute_py.cli import main
 from cute_py.errors import OperandError, UnitError
 from cute_py.workbench.source import rewrite
@@ -166,6 +166,60 @@ def test_the_command_says_what_is_wrong_as_a_compiler_does(
     )  # fmt: skip
     assert found["output"] == "0 of 1000 are wrong\n"
     assert main(["run", str(PROGRAMS / "instructions.cu")]) == 0
+
+
+TRANSPOSE = """
+template <int pad>
+__global__ void transpose(float const* in, float* out) {
+  __shared__ float tile[32][32 + pad];
+  int const x = threadIdx.x;
+  for (int y = threadIdx.y; y < 32; y += 8) tile[y][x] = in[y * 32 + x];
+  __syncthreads();
+  for (int y = threadIdx.y; y < 32; y += 8) {
+    out[y * 32 + x] = tile[x][y];
+  }
+}
+"""
+
+
+@pytest.mark.compiler
+@pytest.mark.parametrize("pad", [0, 1])
+def test_bank_conflicts_are_counted_by_line(pad: int) -> None:
+    a = np.arange(1024, dtype=np.float32).reshape(32, 32)
+    b = np.zeros_like(a)
+    result = workbench.inline(TRANSPOSE).kernel(f"transpose<{pad}>")(a, b, grid=1, block=(32, 8))
+    assert result.is_clean
+    assert np.array_equal(b, a.T)
+    (reads,) = (cost for cost in result.costs if cost.space == "shared" and not cost.is_write)
+    assert (reads.line.number, reads.requests, reads.needed, reads.taken) == (9, 32, 32, 32 if pad else 1024)
+    assert [cost.taken for cost in result.costs if cost.space == "global"] == [128, 128]
+
+
+@pytest.mark.compiler
+def test_a_kernel_typed_in_python_takes_what_cute_py_has() -> None:
+    kernel = workbench.inline(
+        "#include <cute/tensor.hpp>\n"
+        "template <class T, class Layout>\n"
+        "__global__ void fill(T* at, Layout layout, float by, bool up) {\n"
+        "  cute::Tensor t = cute::make_tensor(cute::make_gmem_ptr(at), layout);\n"
+        "  if (up && threadIdx.x < cute::size(t)) t(threadIdx.x) = T(by * threadIdx.x);\n"
+        "}\n"
+    ).kernel("fill")
+    a = np.zeros((4, 8), np.float16)
+    layout = Layout((Int(4), Int(8)), (Int(8), Int(1)))
+    result = kernel(a, layout, 0.5, True, grid=1, block=64)
+    assert result.is_clean
+    assert np.array_equal(a, np.arange(32).reshape(8, 4).T / 2)
+    with pytest.raises(OperandError, match=r"argument 1, \(4,8\):\(8,1\), has numbers that are not static"):
+        kernel(a, Layout((4, 8), (8, 1)), 0.5, True, grid=1, block=64)
+    with pytest.raises(OperandError, match="argument 0 is an array that is not contiguous"):
+        kernel(a[:, ::2], layout, 0.5, True, grid=1, block=64)
+    with pytest.raises(OperandError, match="argument 2 is a NoneType"):
+        kernel(a, layout, None, True, grid=1, block=64)
+    with pytest.raises(OperandError, match="grid=0"):
+        kernel(a, layout, 0.5, True, grid=0, block=64)
+    with pytest.raises(OperandError, match="has no 'other'"):
+        workbench.inline("__global__ void f() {}").kernel("other")
 
 
 @pytest.mark.compiler

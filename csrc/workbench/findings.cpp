@@ -60,6 +60,7 @@ struct Report {
   std::map<std::tuple<Kind, std::uintptr_t, std::uintptr_t, std::string>, std::size_t> known;
   std::uint64_t left_out = 0;
   std::vector<LaunchRecord> launches;
+  std::vector<std::pair<std::string, Cost>> costs;
 };
 
 Report& report() {
@@ -188,6 +189,12 @@ void note_launch(LaunchRecord record) {
   all.launches.push_back(std::move(record));
 }
 
+void note_costs(std::string const& kernel, std::vector<Cost> costs) {
+  Report& all = report();
+  std::lock_guard const lock(all.mutex);
+  for (Cost const& cost : costs) all.costs.emplace_back(kernel, cost);
+}
+
 void write_report() {
   std::string const& path = options().report;
   if (path.empty()) return;
@@ -209,6 +216,16 @@ void write_report() {
     text += (i == 0 ? "" : ",") + std::string("\n {\"kernel\": ") + quoted(l.kernel) +
             ", \"shape\": " + quoted(l.shape) + ", \"count\": " + std::to_string(l.count) +
             ", \"seconds\": " + seconds + "}";
+  }
+  text += "],\n \"costs\": [";
+  for (std::size_t i = 0; i < all.costs.size(); ++i) {
+    auto const& [kernel, cost] = all.costs[i];
+    text += (i == 0 ? "" : ",") + std::string("\n {\"kernel\": ") + quoted(kernel) +
+            ", \"code\": " + std::to_string(cost.code - load_address()) +
+            ", \"space\": " + (cost.is_shared ? "\"shared\"" : "\"global\"") +
+            ", \"is_write\": " + (cost.is_write ? "true" : "false") + ", \"bytes\": " + std::to_string(cost.bytes) +
+            ", \"requests\": " + std::to_string(cost.requests) + ", \"needed\": " + std::to_string(cost.needed) +
+            ", \"taken\": " + std::to_string(cost.taken) + "}";
   }
   text += "]}\n";
   int const file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);

@@ -53,8 +53,9 @@ class Launcher {
 
 class Launch4 {
  public:
-  Launch4(char const* kernel, dim3 grid, dim3 block, std::size_t bytes = 0, cudaStream_t stream = nullptr)
-      : kernel_(kernel), configuration_{grid, block, bytes, stream, dim3(1, 1, 1)} {}
+  Launch4(char const* kernel, dim3 grid, dim3 block, std::size_t bytes = 0, cudaStream_t stream = nullptr,
+          dim3 cluster = dim3(1, 1, 1))
+      : kernel_(kernel), configuration_{grid, block, bytes, stream, cluster} {}
   template <class Call>
   Launcher<Call> with(Call call) const {
     return {kernel_, configuration_, std::move(call)};

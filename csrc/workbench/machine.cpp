@@ -15,6 +15,7 @@
 #include "workbench/builtin_variables.hpp"
 #include "workbench/errors.hpp"
 #include "workbench/ptx.hpp"
+#include "workbench/report.hpp"
 
 __thread uint3 threadIdx = {0, 0, 0};
 __thread uint3 blockIdx = {0, 0, 0};
@@ -89,6 +90,7 @@ Cluster::Cluster(Launch const& launch)
     ctas_[i].shared = memory_ + threads * kStackBytes + i * kSharedStride;
   }
   if (launch.is_checked) cells_ = reinterpret_cast<Cell*>(memory_ + wanted);
+  if (launch.is_checked) requests_ = std::make_unique<Requests>(static_cast<int>(threads));
   warps_.resize(threads / kWarp + ctas + 1);
   current_ = &fibers_.front();
 }
@@ -459,6 +461,8 @@ void Cluster::run(Dim3 first_cta) {
     do_pending(true);
     end_of_cluster(*this);
   }
+  if (requests_ != nullptr) note_costs(launch_.kernel, requests_->costs());
+  requests_ = nullptr;
   running = nullptr;
   threadIdx = blockIdx = {0, 0, 0};
   blockDim = gridDim = dim3(1, 1, 1);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "workbench/clocks.hpp"
+#include "workbench/costs.hpp"
 #include "workbench/fiber.hpp"
 #include "workbench/findings.hpp"
 #include "workbench/shadow.hpp"
@@ -253,6 +254,9 @@ class Cluster {
   void go_on();
   std::uint32_t lanes_that_exist();
 
+  // Counts what accesses cost; null but for the first cluster of a launch that is checked.
+  Requests* requests() { return requests_.get(); }
+
   Cell* shared_cells() { return cells_; }
   char* stack_of(Thread const& thread) { return memory_ + static_cast<std::size_t>(thread.agent) * kStackBytes; }
 
@@ -280,6 +284,7 @@ class Cluster {
   std::vector<Cta> ctas_;
   Barrier barrier_;  // of the whole cluster
   std::vector<Collective> warps_;
+  std::unique_ptr<Requests> requests_;
   std::vector<std::function<void()>> pending_;
   Context scheduler_ = nullptr;
   Thread* current_ = nullptr;

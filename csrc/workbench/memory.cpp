@@ -257,6 +257,12 @@ void access(void const* address, std::size_t bytes, bool is_write, bool is_align
   bounds(address, bytes, is_write, is_aligned ? bytes : 1);
   if (is_write && is_on_device(address)) mark_initialised(address, bytes);
   if (!cluster.launch().is_checked) return;
+  if (Requests* const requests = cluster.requests()) {
+    bool const is_shared = rank_of(cluster, address) == cluster.current().cta;
+    if (is_shared || is_on_device(address)) {
+      requests->note(cluster.current().agent, code, address, static_cast<int>(bytes), is_shared, is_write);
+    }
+  }
   if (!is_write && !is_written(address, bytes)) {
     cluster.report(Kind::uninitialised, verb(false, bytes) + where_is(address) + ", which nobody has written");
   }

@@ -233,6 +233,10 @@ void copy_async(Frame& f, Statement const& s) {
   Actor const actor{f.cluster.async_agent(thread), thread.async_clock + 1, &thread, false};
   if (read > 0) access_as(actor, from, static_cast<std::size_t>(read), false);
   access_as(actor, to, size, true);
+  if (Requests* const requests = f.cluster.requests()) {
+    if (read > 0) requests->note(thread.agent, thread.code, from, bytes, false, false);
+    requests->note(thread.agent, thread.code, to, bytes, true, true);
+  }
   thread.copies.operations.push_back({to, from, bytes, read});
 }
 

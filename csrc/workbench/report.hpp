@@ -2,6 +2,9 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
+
+#include "workbench/costs.hpp"
 
 namespace cute_py::workbench {
 
@@ -13,5 +16,8 @@ struct LaunchRecord {
   double seconds = 0;
 };
 void note_launch(LaunchRecord record);
+
+// Of a kernel's accesses, of one cluster.
+void note_costs(std::string const& kernel, std::vector<Cost> costs);
 
 }  // namespace cute_py::workbench

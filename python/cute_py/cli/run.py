@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import asdict
 from typing import Any
 
 from cute_py.workbench import program
@@ -39,6 +40,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     parser.add_argument("--dump", metavar="FOLDER", help="write arrays on the device there when they are freed")
     parser.add_argument("--gdb", action="store_true", help="run in gdb, which stops in the thread that does wrong")
+    parser.add_argument("--costs", action="store_true", help="print bank conflicts and sectors of each line's accesses")
     parser.add_argument("--json", action="store_true", help="print findings as JSON on standard output")
     parser.set_defaults(run=run)
 
@@ -66,9 +68,12 @@ def run(options: argparse.Namespace) -> int:
             "launches": result.launches,
             "seconds": result.seconds,
             "output": result.output,
+            "costs": [{**asdict(cost), "line": cost.line.number, "file": cost.line.file} for cost in result.costs],
         }
         print(json.dumps(found, indent=2))
     else:
         sys.stdout.flush()
+        if options.costs:
+            print(*result.costs, sep="\n", file=sys.stderr)
         print(result, file=sys.stderr)
     return 0 if result.is_clean else 1

@@ -11,7 +11,7 @@ from typing import Any
 
 from cute_py.units.compiler import home
 
-__all__ = ["Finding", "Line", "Symbols"]
+__all__ = ["Cost", "Finding", "Line", "Symbols"]
 
 
 @dataclass(frozen=True)
@@ -108,6 +108,49 @@ class Finding:
         }
 
 
+@dataclass(frozen=True)
+class Cost:
+    """What the accesses of a line cost, of one cluster of a kernel's first launch.
+
+    Attributes
+    ----------
+    line
+        The innermost place in the program's own source.
+    kernel
+        The kernel's name.
+    space
+        "shared": wavefronts are counted, of which each moves a word of 4 bytes from or to each of 32 banks; "global":
+        sectors of 32 bytes.
+    is_write
+        Whether it writes.
+    bytes
+        That a lane moves.
+    requests
+        Of warps.
+    needed
+        Wavefronts or sectors, if lanes met in no bank, or what they move lay side by side.
+    taken
+        Wavefronts or sectors as it is.
+    """
+
+    line: Line
+    kernel: str
+    space: str
+    is_write: bool
+    bytes: int
+    requests: int
+    needed: int
+    taken: int
+
+    def __str__(self) -> str:
+        what = f"{'writes' if self.is_write else 'reads'} of {self.bytes} bytes a lane"
+        unit = "wavefronts of shared memory" if self.space == "shared" else "sectors"
+        return (
+            f"{self.line}: {self.kernel}: {self.requests} {what}: {self.taken} {unit}, {self.needed} needed "
+            f"({self.taken / max(1, self.needed):.2f})"
+        )
+
+
 def _index(index: tuple[int, int, int]) -> str:
     """Write an index as CUDA's programs have it: (1,2,0), or 5 if x alone counts."""
     return str(index[0]) if index[1:] == (0, 0) else f"({','.join(map(str, index))})"
@@ -126,6 +169,21 @@ class Symbols:
         addresses = {a for found in reported for place in ("place", "other") for a in found[place]["code"]}
         self._look_up(sorted(addresses))
         return tuple(self._finding(found) for found in reported)
+
+    def costs(self, reported: list[dict[str, Any]]) -> tuple[Cost, ...]:
+        """Return what lines cost: places in the program that share a line and move alike are one."""
+        self._look_up(sorted({found["code"] for found in reported}))
+        sums: dict[tuple[Any, ...], list[int]] = {}
+        for found in reported:
+            line = self._own_line(self._stack([found["code"]])) or Line(self._source.name, 0, "")
+            key = (line.file, line.number, found["kernel"], found["space"], found["is_write"], found["bytes"])
+            counts = sums.setdefault(key, [0, 0, 0])
+            for i, name in enumerate(("requests", "needed", "taken")):
+                counts[i] += found[name]
+        return tuple(
+            Cost(Line(file, number, ""), kernel, space, is_write, size, *counts)
+            for (file, number, kernel, space, is_write, size), counts in sorted(sums.items())
+        )
 
     def _finding(self, found: dict[str, Any]) -> Finding:
         stack, other = (self._stack(found[place]["code"]) for place in ("place", "other"))
@@ -182,4 +240,4 @@ class Symbols:
             digits = rest.split(" ")[0]  # perhaps with "(discriminator 2)"
             frames.setdefault(address, []).append(Line(file, int(digits) if digits.isdigit() else 0, function))
             i += 2
-        self._known = {address: tuple(of_one) for address, of_one in frames.items()}
+        self._known |= {address: tuple(of_one) for address, of_one in frames.items()}

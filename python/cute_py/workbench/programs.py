@@ -22,7 +22,7 @@ from cute_py.errors import OperandError, UnitError
 from cute_py.units import cache
 from cute_py.units.compiler import Source, first_program, gpu_compiler, home, host_compiler, run
 from cute_py.units.emulator import Progress
-from cute_py.workbench.findings import Finding, Symbols
+from cute_py.workbench.findings import Cost, Finding, Symbols
 from cute_py.workbench.source import rewrite
 
 __all__ = ["Program", "Run", "program"]
@@ -49,6 +49,8 @@ class Run:
         From start to end.
     output
         What it printed, if it was asked for.
+    costs
+        Bank conflicts and sectors of the accesses of each line, of one cluster of each kernel.
     """
 
     exit_code: int
@@ -57,6 +59,7 @@ class Run:
     launches: tuple[dict[str, Any], ...]
     seconds: float
     output: str | None = None
+    costs: tuple[Cost, ...] = ()
 
     @property
     def is_clean(self) -> bool:
@@ -130,12 +133,13 @@ class Program:
                 [self.path, *map(str, arguments)], env=environment, stdout=pipe, text=True, check=False, timeout=timeout
             )
             seconds = time.monotonic() - began
-            found: dict[str, Any] = {"findings": [], "left_out": 0, "launches": []}
+            found: dict[str, Any] = {"findings": [], "left_out": 0, "launches": [], "costs": []}
             if report.exists():
                 found = json.loads(report.read_text())
         symbols = Symbols(self.path, self.file)
         findings = symbols.findings(found["findings"])
-        return Run(done.returncode, findings, found["left_out"], tuple(found["launches"]), seconds, done.stdout)
+        launches, costs = tuple(found["launches"]), symbols.costs(found["costs"])
+        return Run(done.returncode, findings, found["left_out"], launches, seconds, done.stdout, costs)
 
     def debug(self, *arguments: object, order: str = "forward", seed: int = 0) -> int:
         """Run it in gdb, which stops in the thread that does something wrong; return gdb's exit code.
@@ -158,22 +162,29 @@ def program(
     include: Sequence[str | os.PathLike[str]] = (),
     define: Sequence[str] = (),
     flags: Sequence[str] = (),
+    text: str | None = None,
 ) -> Program:
     """Compile a CUDA program, unchanged, for the emulator, unless the cache has it.
 
     `architecture` is what its device code is compiled for, as nvcc's ``-arch=sm_90a``. `include` names folders of
     headers beside those of CuTe, CUTLASS, Thrust and CUDA that the package has, `define` macros such as ``"N=4"``, and
-    `flags` what else the C++ compiler gets. Compiling runs no part of the program, but includes what it includes:
-    compile what you trust. Raises OperandError for a file that cannot be read, another architecture, or a construct of
-    CUDA that is not understood, with its line; UnitError with the compiler's words where it does not compile.
+    `flags` what else the C++ compiler gets. With `text` the source is that, and `file` its name. Compiling runs no part
+    of the program, but includes what it includes: compile what you trust. Raises OperandError for a file that cannot be
+    read, another architecture, or a construct of CUDA that is not understood, with its line; UnitError with the
+    compiler's words where it does not compile.
     """
-    path = Path(file).resolve()
-    if not path.is_file():
+    path = Path(file) if text is not None else Path(file).resolve()
+    if text is None and not path.is_file():
         raise OperandError(f"program: there is no file {path}")
     if not re.fullmatch(r"[0-9]{2,3}[af]?", architecture):
         raise OperandError(f"program: there is no architecture {architecture!r}\n  next: such as '80', '90a'")
     settings = _Settings(architecture, tuple(Path(x).resolve() for x in include), tuple(define), tuple(flags))
-    return Program(path, _compiled(path, settings), architecture)
+    if text is None:
+        return Program(path, _compiled(path, path, settings), architecture)
+    with tempfile.TemporaryDirectory(prefix="cute_py-") as folder:
+        source = Path(folder) / "source.cu"
+        source.write_text(text)
+        return Program(path, _compiled(source, path, settings), architecture)
 
 
 @dataclass(frozen=True)
@@ -262,11 +273,14 @@ def _runtime() -> Path:
             return cache.publish(name, made, ".a")
 
 
-def _compiled(path: Path, settings: _Settings) -> Path:
+def _compiled(path: Path, known_as: Path, settings: _Settings) -> Path:
+    """Compile the source at `path`, which messages call `known_as`."""
     compiler, version = host_compiler()
     runtime = _runtime()
-    named = Source(path.name, "")
+    named = Source(known_as.name, "")
     text = run(named, [compiler, "-E", *_preprocessor_flags(path, settings), str(path)])
+    if known_as != path:  # the folder has another name each time
+        text = text.replace(f'"{path}"', f'"{known_as}"').replace(f'"{path.parent}', f'"{known_as.parent}')
     text = rewrite(text, foreign=("/usr/", str(_headers() / "cuda"), str(_headers() / "csrc")))
     flags = [*_compile_flags(), *settings.flags]
     key = hashlib.sha256("\0".join([text, runtime.stem, version, *flags]).encode()).hexdigest()
@@ -275,7 +289,7 @@ def _compiled(path: Path, settings: _Settings) -> Path:
         if found.exists():
             os.utime(found)
             return found
-        with Progress(f"compiling {path.name}"), tempfile.TemporaryDirectory(prefix="cute_py-") as name:
+        with Progress(f"compiling {known_as.name}"), tempfile.TemporaryDirectory(prefix="cute_py-") as name:
             folder = Path(name)
             source, objects = folder / "program.cpp", folder / "program.o"
             source.write_text(text)
@@ -286,7 +300,7 @@ def _compiled(path: Path, settings: _Settings) -> Path:
             made = Path(f"{found}.{os.getpid()}.part")
             try:
                 run(named, [compiler, str(objects), str(runtime), "-o", str(made), "-pthread", "-ldl"])
-                cache.append_log(f"{time.ctime()}: {path.name}, {time.monotonic() - began:.1f} s, {found.name}\n")
+                cache.append_log(f"{time.ctime()}: {known_as.name}, {time.monotonic() - began:.1f} s, {found.name}\n")
                 return cache.publish(key, made, ".program")
             finally:
                 made.unlink(missing_ok=True)
