@@ -237,9 +237,9 @@ def test_what_does_not_compile_is_said_with_its_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
-        ("f<<<g, b>>>(x, y);", 'Launch4("f", g, b).with([=](auto const&... x_) { f(x_...); })(x, y);'),
-        ("ns::f<A, B<C>><<<g(1, 2), b, 0, s>>>();", 'Launch4("f", g(1, 2), b, 0, s).with([=](auto const&... x_) { ns::f<A, B<C>>(x_...); })();'),
-        ("if (x) (*k)<<<1, 2>>>(z);", "if (x) ::cute_py::workbench::Launch4(\"*k\", 1, 2).with([=](auto const&... x_) { (*k)(x_...); })(z);"),
+        ("f<<<g, b>>>(x, y);", 'ConfiguredLaunch("f", g, b).with([=](auto const&... x_) { f(x_...); })(x, y);'),
+        ("ns::f<A, B<C>><<<g(1, 2), b, 0, s>>>();", 'ConfiguredLaunch("f", g(1, 2), b, 0, s).with([=](auto const&... x_) { ns::f<A, B<C>>(x_...); })();'),
+        ("if (x) (*k)<<<1, 2>>>(z);", "if (x) ::cute_py::workbench::ConfiguredLaunch(\"*k\", 1, 2).with([=](auto const&... x_) { (*k)(x_...); })(z);"),
         ("__shared__ float a[N][4], b;", "auto& a = ::cute_py::workbench::shared_variable<float [N][4]>([] {}); "
          "auto& b = ::cute_py::workbench::shared_variable<float >([] {});"),
         ("extern __shared__ alignas(16) char s[];", "auto& s = ::cute_py::workbench::dynamic_shared<char>();"),
@@ -256,8 +256,8 @@ def test_what_does_not_compile_is_said_with_its_line(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_what_is_no_cplusplus_is_rewritten(source: str, expected: str) -> None:
     got = rewrite(f"{source}\n")
-    assert got.replace("::cute_py::workbench::Launch4", "Launch4").strip() == expected.replace(
-        "::cute_py::workbench::Launch4", "Launch4"
+    assert got.replace("::cute_py::workbench::ConfiguredLaunch", "ConfiguredLaunch").strip() == expected.replace(
+        "::cute_py::workbench::ConfiguredLaunch", "ConfiguredLaunch"
     )
 
 

@@ -62,9 +62,9 @@ unsigned long long ticks() {
 
 std::uint64_t atomic(char const* operation, char const* type, void* at, std::uint64_t x, std::uint64_t y) {
   std::uint64_t result = 0;
-  // Texts live as long as the program: PTX is known by its address.
-  static auto* const texts = new std::unordered_map<std::string, std::string>;
-  std::string& text = (*texts)[std::string(operation) + type];
+  // Of each operating-system thread, which knows PTX by its address.
+  thread_local std::unordered_map<std::string, std::string> texts;
+  std::string& text = texts[std::string(operation) + type];
   if (text.empty()) text = std::string("atom.global.") + operation + "." + type + " %0, [%1], %2, %3;";
   ptx(text.c_str(), output(result), input(reinterpret_cast<std::uint64_t>(at)), input(x), input(y));
   return result;

@@ -51,10 +51,10 @@ class Launcher {
   Call call_;
 };
 
-class Launch4 {
+class ConfiguredLaunch {
  public:
-  Launch4(char const* kernel, dim3 grid, dim3 block, std::size_t bytes = 0, cudaStream_t stream = nullptr,
-          dim3 cluster = dim3(1, 1, 1))
+  ConfiguredLaunch(char const* kernel, dim3 grid, dim3 block, std::size_t bytes = 0, cudaStream_t stream = nullptr,
+                   dim3 cluster = dim3(1, 1, 1))
       : kernel_(kernel), configuration_{grid, block, bytes, stream, cluster} {}
   template <class Call>
   Launcher<Call> with(Call call) const {

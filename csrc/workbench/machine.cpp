@@ -36,6 +36,9 @@ bool is_builtin_variable(void const* address) {
 
 namespace {
 
+// What shared memory is filled with before a CTA begins: NaN in every float type.
+constexpr int kPoison = 0xff;
+
 Options read_options() {
   Options made;
   char const* const given = std::getenv("CUTE_PY_WORKBENCH");
@@ -141,25 +144,31 @@ bool Cluster::pass(Thread& thread) {
   threadIdx = {thread.index.x, thread.index.y, thread.index.z};
   Dim3 const cta = ctas_[static_cast<std::size_t>(thread.cta)].index;
   blockIdx = {cta.x, cta.y, cta.z};
+  if (!launch_.is_checked) {
+    Cta const& own = ctas_[static_cast<std::size_t>(thread.cta)];
+    quiet = reinterpret_cast<std::uintptr_t>(own.shared);
+    quiet_bytes = own.static_bytes;
+  }
   cute_py_workbench_switch(&scheduler_, thread.context);
   return !failed_;
 }
 
-void Cluster::wait(bool (*is_ready)(Thread&), void* what, std::uint64_t detail, std::string name) {
+void Cluster::wait(bool (*is_ready)(Thread&), void* what, std::uint64_t detail, std::string (*name)(Thread const&)) {
   Thread& thread = *current_;
   thread.is_ready = is_ready;
   thread.waits_for = what;
   thread.wait_detail = detail;
   if (is_ready(thread)) return;
-  thread.wait_name = std::move(name);
+  thread.wait_name = name;
   thread.state = State::waits;
   cute_py_workbench_switch(&thread.context, scheduler_);
 }
 
-bool Cluster::wait_or_poll(bool (*is_ready)(Thread&), void* what, std::uint64_t detail, std::string name) {
+bool Cluster::wait_or_poll(bool (*is_ready)(Thread&), void* what, std::uint64_t detail,
+                           std::string (*name)(Thread const&)) {
   Thread& thread = *current_;
   thread.polls = true;
-  wait(is_ready, what, detail, std::move(name));
+  wait(is_ready, what, detail, name);
   thread.polls = false;
   thread.is_ready = is_ready;
   thread.waits_for = what;
@@ -168,7 +177,8 @@ bool Cluster::wait_or_poll(bool (*is_ready)(Thread&), void* what, std::uint64_t 
 }
 
 void Cluster::poll() {
-  wait_or_poll([](Thread&) { return false; }, nullptr, 0, "a value in memory to change");
+  wait_or_poll([](Thread&) { return false; }, nullptr, 0,
+               [](Thread const&) { return std::string("a value in memory to change"); });
 }
 
 void Cluster::yield() { cute_py_workbench_switch(&current_->context, scheduler_); }
@@ -205,6 +215,7 @@ void Cluster::report(Kind kind, std::string const& text, Place const& place, Pla
 }
 
 void Cluster::release(Knowledge& to) {
+  if (!launch_.is_checked) return;
   Thread& thread = *current_;
   to.join(thread.knows);
   if (to.seen.is_empty()) to.seen = Clocks::zero(agents());
@@ -219,9 +230,10 @@ void Cluster::complete(Barrier& barrier) {
   ++barrier.generation;
 }
 
-void Cluster::arrive(Barrier& barrier, int expected, bool waits, std::string const& name) {
+void Cluster::arrive(int number, int expected, bool waits) {
+  Barrier& barrier = cta().barriers[static_cast<std::size_t>(number)];
   if (barrier.arrived > 0 && barrier.expected != expected) {
-    report(Kind::barrier, "comes to " + name + " for " + std::to_string(expected) +
+    report(Kind::barrier, "comes to barrier " + std::to_string(number) + " for " + std::to_string(expected) +
                               " threads, while others wait at it for " + std::to_string(barrier.expected));
   }
   barrier.expected = expected;
@@ -230,7 +242,10 @@ void Cluster::arrive(Barrier& barrier, int expected, bool waits, std::string con
   if (++barrier.arrived == expected) complete(barrier);
   if (!waits) return;
   wait([](Thread& t) { return static_cast<Barrier*>(t.waits_for)->generation != t.wait_detail; }, &barrier, generation,
-       name);
+       [](Thread const& t) {
+         auto const at = static_cast<Barrier*>(t.waits_for) - running->cta(t.cta).barriers.data();
+         return "barrier " + std::to_string(at);
+       });
   acquire(barrier.completed[generation % 2]);
 }
 
@@ -244,45 +259,53 @@ std::uint32_t Cluster::lanes_that_exist() {
 bool Cluster::gather(void const* instruction, std::uint32_t mask, void* gives) {
   Thread& thread = *current_;
   int const in_cta = thread.agent % threads_;
-  int const lane = in_cta % kWarp;
+  std::uint32_t const own = 1u << in_cta % kWarp;
   mask &= lanes_that_exist();
-  Collective& c = warps_[static_cast<std::size_t>(thread.cta * ((threads_ + kWarp - 1) / kWarp) + in_cta / kWarp)];
-  if (c.arrived != 0 && c.instruction != instruction) {
-    Thread const* other = nullptr;
-    for (int i = 0; i < kWarp; ++i) {
-      if ((c.arrived >> i & 1) != 0) other = c.thread[i];
+  if ((mask & own) == 0) {
+    stop(Kind::divergence, "executes an instruction of a warp whose mask leaves its own lane out", kErrorLaunchFailure);
+  }
+  auto& meetings = warps_[static_cast<std::size_t>(thread.cta * ((threads_ + kWarp - 1) / kWarp) + in_cta / kWarp)];
+  Collective* found = nullptr;
+  for (auto const& meeting : meetings) {
+    if (meeting->instruction == instruction && meeting->mask == mask) {
+      found = meeting.get();
+    } else if ((meeting->mask & own) != 0) {  // which waits for this lane
+      Thread const& other = *meeting->thread[__builtin_ctz(meeting->arrived)];
+      report(Kind::divergence,
+             "executes an instruction of its whole warp, while thread " + std::to_string(other.index.x) +
+                 " of the warp is at another one",
+             here(), place_of(other));
+      stop(kErrorLaunchFailure);
     }
-    report(Kind::divergence,
-           "executes an instruction of its whole warp, while thread " + std::to_string(other->index.x) +
-               " of the warp is at another one",
-           here(), place_of(*other));
-    stop(kErrorLaunchFailure);
   }
-  if (c.arrived == 0) {
-    c.instruction = instruction;
-    c.mask = mask;
+  if (found == nullptr) {
+    meetings.push_back(std::make_unique<Collective>());
+    found = meetings.back().get();
+    found->instruction = instruction;
+    found->mask = mask;
   }
-  c.arrived |= 1u << lane;
-  c.lanes[static_cast<std::size_t>(lane)] = gives;
-  c.thread[lane] = &thread;
-  if (c.arrived == c.mask) return true;
+  found->arrived |= own;
+  found->lanes[static_cast<std::size_t>(in_cta % kWarp)] = gives;
+  found->thread[in_cta % kWarp] = &thread;
+  if (found->arrived == mask) {
+    complete_ = found;
+    return true;
+  }
   thread.state = State::in_warp;
   cute_py_workbench_switch(&thread.context, scheduler_);
   return false;
 }
 
-Collective& Cluster::collective() {
-  int const in_cta = current_->agent % threads_;
-  return warps_[static_cast<std::size_t>(current_->cta * ((threads_ + kWarp - 1) / kWarp) + in_cta / kWarp)];
-}
-
 void Cluster::go_on() {
-  Collective& c = collective();
+  Collective& c = *complete_;
+  Thread const& any = *c.thread[__builtin_ctz(c.arrived)];
   for (int lane = 0; lane < kWarp; ++lane) {
     if ((c.arrived >> lane & 1) != 0) c.thread[lane]->state = State::ready;
   }
-  c.arrived = 0;
-  c.instruction = nullptr;
+  auto& meetings =
+      warps_[static_cast<std::size_t>(any.cta * ((threads_ + kWarp - 1) / kWarp) + any.agent % threads_ / kWarp)];
+  meetings.erase(std::find_if(meetings.begin(), meetings.end(), [&](auto const& m) { return m.get() == complete_; }));
+  complete_ = nullptr;
 }
 
 void* Cluster::shared_variable(void const* key, std::size_t bytes, std::size_t alignment) {
@@ -299,6 +322,8 @@ void* Cluster::shared_variable(void const* key, std::size_t bytes, std::size_t a
   }
   own.static_bytes = first + bytes;
   own.variables.emplace_back(key, own.shared + first);
+  std::memset(own.shared + first, kPoison, bytes);
+  quiet_bytes = launch_.is_checked ? 0 : own.static_bytes;
   return own.shared + first;
 }
 
@@ -352,7 +377,7 @@ void Cluster::report_standstill() {
   std::vector<std::pair<std::string, std::vector<int>>> groups;
   for (Thread const& thread : fibers_) {
     if (thread.state == State::done) continue;
-    std::string const name = thread.state == State::in_warp ? "the other lanes of its warp" : thread.wait_name;
+    std::string const name = thread.state == State::in_warp ? "the other lanes of its warp" : thread.wait_name(thread);
     auto found = std::find_if(groups.begin(), groups.end(), [&](auto const& group) { return group.first == name; });
     if (found == groups.end()) found = groups.insert(groups.end(), {name, {}});
     found->second.push_back(thread.agent);
@@ -397,9 +422,9 @@ void Cluster::run(Dim3 first_cta) {
     own.sync_threads = {};
     own.warpgroups.assign(static_cast<std::size_t>(threads_ / kWarpgroup + 1), {});
     own.done = 0;
-    std::memset(own.shared, 0xff, shared_bytes_of(options().architecture));  // NaN in every float type
+    std::memset(own.shared, kPoison, launch_.dynamic_bytes);
   }
-  for (Collective& warp : warps_) warp = {};
+  for (auto& meetings : warps_) meetings.clear();
   pending_.clear();
   barrier_ = {};
   idle_rounds_ = 0;

@@ -130,7 +130,7 @@ struct Thread {
   bool (*is_ready)(Thread&) = nullptr;
   void* waits_for = nullptr;
   std::uint64_t wait_detail = 0;
-  std::string wait_name;
+  std::string (*wait_name)(Thread const&) = nullptr;  // in words
 
   Knowledge knows;
   Clock clock = 1;              // its own
@@ -209,6 +209,9 @@ class Cluster {
   Cta& cta(int rank) { return ctas_[static_cast<std::size_t>(rank)]; }
   int ctas() const { return static_cast<int>(ctas_.size()); }
   int threads_of_cta() const { return threads_; }
+  // Own shared memory that needs no look, of the thread that runs: of a launch that is not checked.
+  std::uintptr_t quiet = 0;
+  std::uintptr_t quiet_bytes = 0;
   Thread& thread(int agent) { return fibers_[static_cast<std::size_t>(agent)]; }
   int threads() const { return static_cast<int>(fibers_.size()); }
   // The threads; what each has started; loads by TMA; the products of each warpgroup.
@@ -223,7 +226,7 @@ class Cluster {
   std::uint64_t tma_loads = 0;
 
   // The running thread gives way until is_ready(thread).
-  void wait(bool (*is_ready)(Thread&), void* what, std::uint64_t detail, std::string name);
+  void wait(bool (*is_ready)(Thread&), void* what, std::uint64_t detail, std::string (*name)(Thread const&));
   void yield();
 
   // The running thread does not go on, nor does the launch.
@@ -237,20 +240,27 @@ class Cluster {
   // The running thread has looked at what others may change: lets them go on.
   void poll();
   // Waits until is_ready, or until nobody else can go on: false then.
-  bool wait_or_poll(bool (*is_ready)(Thread&), void* what, std::uint64_t detail, std::string name);
+  bool wait_or_poll(bool (*is_ready)(Thread&), void* what, std::uint64_t detail, std::string (*name)(Thread const&));
 
   // Tells others how far the running thread is.
   void release(Knowledge& to);
-  void acquire(Knowledge const& from) { current_->knows.join(from); }
+  void acquire(Knowledge const& from) {
+    if (launch_.is_checked) current_->knows.join(from);
+  }
+  // A thread has waited for what an agent had done at a time.
+  void learn(Thread& thread, int agent, Clock at) {
+    if (launch_.is_checked) thread.knows.seen.raise(agent, at);
+  }
 
   Barrier& barrier_of_cluster() { return barrier_; }
   void complete(Barrier& barrier);
-  void arrive(Barrier& barrier, int expected, bool waits, std::string const& name);
+  // At one of the barriers with numbers.
+  void arrive(int number, int expected, bool waits);
 
   // Lanes of a warp come together. The last one to come gets true, and has to call go_on() when it has done the work
   // for all; the others get false when it is done.
   bool gather(void const* instruction, std::uint32_t mask, void* gives);
-  Collective& collective();
+  Collective& collective() { return *complete_; }
   void go_on();
   std::uint32_t lanes_that_exist();
 
@@ -282,8 +292,9 @@ class Cluster {
   Cell* cells_ = nullptr;  // of all CTAs' shared memory, kSharedStride apart
   std::vector<Thread> fibers_;
   std::vector<Cta> ctas_;
-  Barrier barrier_;  // of the whole cluster
-  std::vector<Collective> warps_;
+  Barrier barrier_;                                              // of the whole cluster
+  std::vector<std::vector<std::unique_ptr<Collective>>> warps_;  // what lanes of each have come to
+  Collective* complete_ = nullptr;                               // that all lanes have come to
   std::unique_ptr<Requests> requests_;
   std::vector<std::function<void()>> pending_;
   Context scheduler_ = nullptr;

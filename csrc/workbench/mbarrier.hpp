@@ -9,6 +9,7 @@
 namespace cute_py::workbench {
 
 struct Mbarrier {
+  void const* at = nullptr;
   std::uint32_t expected = 0;
   std::uint32_t missing = 0;
   std::int64_t bytes = 0;  // announced, and not yet here

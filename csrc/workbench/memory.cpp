@@ -252,10 +252,18 @@ void bounds(void const* address, std::size_t bytes, bool is_write, std::size_t a
   refuse(address, bytes, is_write, "which is memory of the host");
 }
 
+namespace {
+void note_written(void const* address, std::size_t bytes, bool is_write) {
+  if (!is_write || !is_on_device(address)) return;
+  Array const* const array = array_at(address);
+  if (array != nullptr && !array->is_initialised) mark_initialised(address, bytes);
+}
+}  // namespace
+
 void access(void const* address, std::size_t bytes, bool is_write, bool is_aligned, std::uintptr_t code) {
   Cluster& cluster = *running;
   bounds(address, bytes, is_write, is_aligned ? bytes : 1);
-  if (is_write && is_on_device(address)) mark_initialised(address, bytes);
+  note_written(address, bytes, is_write);
   if (!cluster.launch().is_checked) return;
   if (Requests* const requests = cluster.requests()) {
     bool const is_shared = rank_of(cluster, address) == cluster.current().cta;
@@ -271,7 +279,7 @@ void access(void const* address, std::size_t bytes, bool is_write, bool is_align
 }
 
 void access_as(Actor const& actor, void const* address, std::size_t bytes, bool is_write) {
-  if (is_write && is_on_device(address)) mark_initialised(address, bytes);
+  note_written(address, bytes, is_write);
   if (!running->launch().is_checked) return;
   if (!is_write && !is_written(address, bytes)) {
     running->report(Kind::uninitialised, verb(false, bytes) + where_is(address) + ", which nobody has written");
@@ -336,15 +344,17 @@ inline bool is_on_this_stack(void const* address) {
 }  // namespace cute_py::workbench
 
 // What the instrumentation calls, and functions that the compiler makes of copies.
-#define CUTE_PY_NOTE(at, bytes, is_write, is_aligned)                            \
-  do {                                                                           \
-    using namespace cute_py::workbench;                                          \
-    Cluster* const cluster = running;                                            \
-    if (cluster == nullptr || is_on_this_stack(at)) break;                       \
-    Thread& thread = cluster->current();                                         \
-    thread.frame = __builtin_frame_address(0);                                   \
-    thread.code = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)); \
-    access(at, bytes, is_write, is_aligned, thread.code);                        \
+#define CUTE_PY_NOTE(at, bytes, is_write, is_aligned)                                                     \
+  do {                                                                                                    \
+    using namespace cute_py::workbench;                                                                   \
+    Cluster* const cluster = running;                                                                     \
+    if (cluster == nullptr || is_on_this_stack(at)) break;                                                \
+    auto const offset = number(at) - cluster->quiet;                                                      \
+    if ((is_aligned) && offset + (bytes) <= cluster->quiet_bytes && (offset & ((bytes) - 1)) == 0) break; \
+    Thread& thread = cluster->current();                                                                  \
+    thread.frame = __builtin_frame_address(0);                                                            \
+    thread.code = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0));                          \
+    access(at, bytes, is_write, is_aligned, thread.code);                                                 \
   } while (false)
 
 extern "C" {

@@ -47,7 +47,10 @@ __attribute__((noinline)) void execute_ptx(char const* text, Operand* operands, 
   thread.frame = __builtin_frame_address(0);
   thread.code = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0));
   Code const& code = code_of(text);
-  std::vector<std::uint64_t> locals(static_cast<std::size_t>(code.locals));
+  constexpr int kFew = 16;
+  std::uint64_t few[kFew] = {};
+  std::vector<std::uint64_t> many(code.locals > kFew ? static_cast<std::size_t>(code.locals) : 0);
+  std::uint64_t* const locals = code.locals > kFew ? many.data() : few;
   Frame frame{thread, *cluster, operands, locals, 0, &code};
   while (frame.next < code.statements.size()) {
     Statement const& statement = code.statements[frame.next++];
@@ -70,7 +73,7 @@ std::uint64_t Frame::get(Argument const& argument) const {
     case Argument::Kind::operand:
       return operands[argument.index].value[0];
     case Argument::Kind::local:
-      return locals[static_cast<std::size_t>(argument.index)];
+      return locals[argument.index];
     case Argument::Kind::immediate:
       return argument.immediate;
     case Argument::Kind::special:
@@ -90,7 +93,7 @@ Operand Frame::wide(Argument const& argument) const {
 
 void Frame::set(Argument const& argument, std::uint64_t value, std::uint64_t high) {
   if (argument.kind == Argument::Kind::local) {
-    locals[static_cast<std::size_t>(argument.index)] = value;
+    locals[argument.index] = value;
   } else if (argument.kind == Argument::Kind::operand) {
     Operand& operand = operands[argument.index];
     if (operand.to == nullptr) {

@@ -83,7 +83,7 @@ struct Frame {
   Thread& thread;
   Cluster& cluster;
   Operand* operands;
-  std::vector<std::uint64_t>& locals;
+  std::uint64_t* locals;
   std::size_t next = 0;  // statement
   Code const* code = nullptr;
 

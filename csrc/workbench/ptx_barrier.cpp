@@ -25,8 +25,7 @@ void barrier(Frame& f, Statement const& s) {
     return f.refuse(s, "a number of threads is a multiple of 32, not " + std::to_string(threads));
   }
   if (number == 0 && is_whole) return sync_threads();
-  f.cluster.arrive(f.cluster.cta().barriers[static_cast<std::size_t>(number)], threads, waits,
-                   "barrier " + std::to_string(number));
+  f.cluster.arrive(number, threads, waits);
 }
 
 // Of the barrier of a cluster a thread that has ended is no longer part.
@@ -57,7 +56,7 @@ void barrier_of_cluster(Frame& f, Statement const& s) {
   std::uint64_t const generation = thread.cluster_generation - 1;
   thread.cluster_generation = 0;
   cluster.wait([](Thread& t) { return static_cast<Barrier*>(t.waits_for)->generation != t.wait_detail; }, &barrier,
-               generation, "the barrier of its cluster");
+               generation, [](Thread const&) { return std::string("the barrier of its cluster"); });
   cluster.acquire(barrier.completed[generation % 2]);
 }
 
@@ -87,8 +86,9 @@ void initialise(Frame& f, Statement const& s) {
   if (count == 0 || count > (1u << 20) - 1)
     return f.refuse(s, "it is for 1 to 2**20 - 1 arrivals, not " + std::to_string(count));
   access(at, 8, true, true, f.thread.code);
-  mbarriers()[at] = Mbarrier{};
-  mbarriers()[at].expected = mbarriers()[at].missing = count;
+  Mbarrier& made = mbarriers()[at] = Mbarrier{};
+  made.at = at;
+  made.expected = made.missing = count;
   Mark const mark{kMagic, count};
   std::memcpy(at, &mark, sizeof(mark));
 }
@@ -147,8 +147,11 @@ void wait_for_phase(Frame& f, Statement const& s) {
       s.has("parity") ? ((barrier.phase ^ given) & 1) == 0 ? barrier.phase : barrier.phase - 1 : given;
   bool const done = f.cluster.wait_or_poll(
       [](Thread& t) { return static_cast<Mbarrier*>(t.waits_for)->phase != t.wait_detail; }, &barrier, phase,
-      place_of(at) + ", which misses " + std::to_string(barrier.missing) + " arrivals and " +
-          std::to_string(barrier.bytes) + " bytes");
+      [](Thread const& t) {
+        auto const& waited = *static_cast<Mbarrier const*>(t.waits_for);
+        return place_of(waited.at) + ", which misses " + std::to_string(waited.missing) + " arrivals and " +
+               std::to_string(waited.bytes) + " bytes";
+      });
   if (done) f.cluster.acquire(barrier.completed[phase % 2]);
   f.set(s.arguments[0], done);
 }
@@ -220,7 +223,7 @@ void sync_threads() {
     cluster->complete(barrier);
   }
   cluster->wait([](Thread& t) { return static_cast<Barrier*>(t.waits_for)->generation != t.wait_detail; }, &barrier,
-                generation, "__syncthreads");
+                generation, [](Thread const&) { return std::string("__syncthreads"); });
   cluster->acquire(barrier.completed[generation % 2]);
 }
 
@@ -236,6 +239,7 @@ void sync_warp(std::uint32_t mask) {
   if (cluster == nullptr) return;
   Meeting own{&cluster->current()};
   if (!cluster->gather(&kSyncWarp, mask, &own)) return;
+  if (!cluster->launch().is_checked) return cluster->go_on();
   Collective& c = cluster->collective();
   Knowledge all;
   for (int lane = 0; lane < kWarp; ++lane) {

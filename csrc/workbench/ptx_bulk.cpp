@@ -107,8 +107,10 @@ void complete(char* barrier_at, std::size_t bytes, Actor const& actor) {
   auto const found = mbarriers().find(barrier_at);
   if (found == mbarriers().end()) return;
   Mbarrier& barrier = found->second;
-  if (barrier.pending.seen.is_empty()) barrier.pending.seen = Clocks::zero(running->agents());
-  barrier.pending.seen.raise(actor.agent, actor.clock);
+  if (running->launch().is_checked) {
+    if (barrier.pending.seen.is_empty()) barrier.pending.seen = Clocks::zero(running->agents());
+    barrier.pending.seen.raise(actor.agent, actor.clock);
+  }
   barrier.bytes -= static_cast<std::int64_t>(bytes);
   complete_phase(barrier);
 }
@@ -328,7 +330,7 @@ void commit_stores(Frame& f, Statement const&) {
 void wait_for_stores(Thread& thread, Cluster& cluster, std::size_t left) {
   std::size_t const groups = thread.stores.ends.size();
   if (groups <= left) return;
-  thread.knows.seen.raise(cluster.async_agent(thread), thread.store_clocks[groups - left - 1]);
+  cluster.learn(thread, cluster.async_agent(thread), thread.store_clocks[groups - left - 1]);
   thread.store_clocks.erase(thread.store_clocks.begin(), thread.store_clocks.end() - static_cast<std::ptrdiff_t>(left));
   thread.stores.complete(left, &do_store);
 }

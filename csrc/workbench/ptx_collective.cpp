@@ -57,6 +57,43 @@ float element_to_float(std::string_view type, std::uint32_t bits) {
 
 namespace {
 
+// An element's bits as a number, without a look at its type's name.
+using Decode = float (*)(std::uint32_t bits);
+
+template <int which>
+float decode_byte(std::uint32_t bits) {
+  static constexpr std::string_view kTypes[] = {"e4m3", "e5m2", "e3m2", "e2m3", "e2m1"};
+  static float const* const table = [] {
+    auto* const made = new float[256];
+    for (std::uint32_t i = 0; i < 256; ++i) made[i] = element_to_float(kTypes[which], i);
+    return made;
+  }();
+  return table[bits & 0xff];
+}
+
+Decode decode_of(std::string const& type) {
+  if (type == "f16") return [](std::uint32_t bits) { return half_to_float(static_cast<std::uint16_t>(bits)); };
+  if (type == "bf16") return [](std::uint32_t bits) { return bfloat_to_float(static_cast<std::uint16_t>(bits)); };
+  if (type == "tf32") return [](std::uint32_t bits) { return element_to_float("tf32", bits); };
+  if (type == "s8") return [](std::uint32_t bits) { return static_cast<float>(static_cast<std::int8_t>(bits)); };
+  if (type == "u8") return [](std::uint32_t bits) { return static_cast<float>(bits & 0xff); };
+  if (type == "s4") return [](std::uint32_t bits) { return element_to_float("s4", bits); };
+  if (type == "u4") return [](std::uint32_t bits) { return element_to_float("u4", bits); };
+  if (type == "b1") return [](std::uint32_t bits) { return static_cast<float>(bits & 1); };
+  if (type == "e4m3") return &decode_byte<0>;
+  if (type == "e5m2") return &decode_byte<1>;
+  if (type == "e3m2") return &decode_byte<2>;
+  if (type == "e2m3") return &decode_byte<3>;
+  if (type == "e2m1") return &decode_byte<4>;
+  return nullptr;
+}
+
+enum class Sum : std::uint8_t { f16, f32, f64, s32 };
+
+Sum sum_of_type(std::string const& type) {
+  return type == "f16" ? Sum::f16 : type == "f64" ? Sum::f64 : type == "s32" ? Sum::s32 : Sum::f32;
+}
+
 struct Lane {
   Frame* frame;
   Statement const* statement;
@@ -82,6 +119,10 @@ struct Mma {
   std::string a;
   std::string b;
   std::string c;
+  Decode decode_a = nullptr;
+  Decode decode_b = nullptr;
+  Sum sum_d = Sum::f32;
+  Sum sum_c = Sum::f32;
   int bits_a = 0;
   int bits_b = 0;
   bool saturates = false;
@@ -121,11 +162,14 @@ Mma mma_of(Statement const& s) {
   made.c = types[3];
   made.bits_a = bits_of(made.a);
   made.bits_b = bits_of(made.b);
-  made.is_known = made.bits_a == made.bits_b && !s.has("block_scale");
+  made.decode_a = decode_of(made.a);
+  made.decode_b = decode_of(made.b);
+  made.sum_d = sum_of_type(made.d);
+  made.sum_c = sum_of_type(made.c);
+  bool const has_types = made.a == "f64" || (made.decode_a != nullptr && made.decode_b != nullptr);
+  made.is_known = has_types && made.bits_a == made.bits_b && !s.has("block_scale");
   return made;
 }
-
-using Numbers = std::vector<double>;
 
 // Where the elements of a lane's registers are. Registers of 32 bits (64 of double precision) hold elements that are
 // adjacent along K; a lane's group is a row of A or a column of B.
@@ -145,15 +189,16 @@ void for_each_element(Fragment const& f, int lane, int registers, Visit const& v
   }
 }
 
-double number_at(std::string const& type, int bits, std::uint64_t value, int i) {
-  if (bits == 64) {
-    double number;
+template <class Number>
+Number number_at(Decode decode, int bits, std::uint64_t value, int i) {
+  if constexpr (std::is_same_v<Number, double>) {
+    Number number;
     std::memcpy(&number, &value, sizeof(number));
     return number;
+  } else {
+    auto const element = static_cast<std::uint32_t>(value >> i * bits);
+    return decode(bits == 32 ? element : element & ((1u << bits) - 1));
   }
-  auto const element = static_cast<std::uint32_t>(value >> i * bits);
-  if (bits == 1) return element & 1;
-  return element_to_float(type, bits == 32 ? element : element & ((1u << bits) - 1));
 }
 
 float sum_of(float const* a, float const* b, int k, float sum) {
@@ -161,57 +206,29 @@ float sum_of(float const* a, float const* b, int k, float sum) {
   return sum;
 }
 
-// A (m,k), B (n,k), C and D (m,n) as numbers.
-void multiply_numbers(Mma const& mma, Numbers const& a, Numbers const& b, Numbers& c) {
-  for (int m = 0; m < mma.m; ++m) {
-    for (int n = 0; n < mma.n; ++n) {
-      double& sum = c[static_cast<std::size_t>(m * mma.n + n)];
-      double const* const x = &a[static_cast<std::size_t>(m * mma.k)];
-      double const* const y = &b[static_cast<std::size_t>(n * mma.k)];
-      if (mma.d == "s32") {
-        auto total = static_cast<std::int64_t>(sum);
-        for (int k = 0; k < mma.k; ++k) {
-          auto const p = static_cast<std::int64_t>(x[k]);
-          auto const q = static_cast<std::int64_t>(y[k]);
-          total += mma.bits_a > 1 ? p * q : mma.is_exclusive_or ? p ^ q : p & q;
-        }
-        if (mma.saturates) total = std::clamp<std::int64_t>(total, INT32_MIN, INT32_MAX);
-        sum = static_cast<std::int32_t>(total);
-      } else if (mma.d == "f64") {
-        for (int k = 0; k < mma.k; ++k) sum = std::fma(x[k], y[k], sum);
-      } else {
-        auto single = static_cast<float>(sum);
-        for (int k = 0; k < mma.k; ++k) single = std::fma(static_cast<float>(x[k]), static_cast<float>(y[k]), single);
-        sum = mma.d == "f16" ? half_to_float(float_to_half(single)) : single;
-      }
-    }
+// Integers of few bits, exact as floats; sums are of 32 bits.
+std::int32_t integer_sum(Mma const& mma, float const* x, float const* y, std::int32_t sum) {
+  auto total = static_cast<std::int64_t>(sum);
+  for (int k = 0; k < mma.k; ++k) {
+    auto const p = static_cast<std::int64_t>(x[k]);
+    auto const q = static_cast<std::int64_t>(y[k]);
+    total += mma.bits_a > 1 ? p * q : mma.is_exclusive_or ? p ^ q : p & q;
   }
+  if (mma.saturates) total = std::clamp<std::int64_t>(total, INT32_MIN, INT32_MAX);
+  return static_cast<std::int32_t>(total);
 }
 
-std::uint64_t sum_bits(std::string const& type, double value) {
-  if (type == "f64") {
-    std::uint64_t bits;
-    std::memcpy(&bits, &value, sizeof(bits));
-    return bits;
-  }
-  if (type == "s32") return static_cast<std::uint32_t>(static_cast<std::int32_t>(value));
-  if (type == "f16") return float_to_half(static_cast<float>(value));
-  auto const single = static_cast<float>(value);
-  std::uint32_t bits;
-  std::memcpy(&bits, &single, sizeof(bits));
-  return bits;
-}
-
-double sum_number(std::string const& type, std::uint64_t bits) {
-  if (type == "s32") return static_cast<std::int32_t>(bits);
-  return number_at(type == "f32" ? "f32" : type, type == "f64" ? 64 : 32, bits, 0);
-}
-
-double float_number(std::uint64_t bits) {
+float bits_to_float(std::uint64_t bits) {
   auto const low = static_cast<std::uint32_t>(bits);
   float value;
   std::memcpy(&value, &low, sizeof(value));
   return value;
+}
+
+std::uint32_t float_to_bits(float value) {
+  std::uint32_t bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  return bits;
 }
 
 // Visits (register, part of it, m, n) of a lane's sums. Of float16 two adjacent ones share a register.
@@ -226,10 +243,12 @@ void for_each_sum(Mma const& mma, int lane, bool is_half, Visit const& visit) {
   }
 }
 
-double number_of_sum(std::string const& type, std::uint64_t bits, int at) {
-  if (type == "f16") return half_to_float(static_cast<std::uint16_t>(bits >> 16 * at));
-  if (type == "f32") return float_number(bits);
-  return sum_number(type, bits);
+float number_of_sum(Sum type, std::uint64_t bits, int at) {
+  return type == Sum::f16 ? half_to_float(static_cast<std::uint16_t>(bits >> 16 * at)) : bits_to_float(bits);
+}
+
+std::uint64_t bits_of_sum(Sum type, float value) {
+  return type == Sum::f16 ? float_to_half(value) : float_to_bits(value);
 }
 
 // mma.m8n8k4 with float16, of Volta: four products of 8x8x4, each by two groups of four lanes, 16 apart.
@@ -241,9 +260,9 @@ void multiply_volta(Statement const& s, Mma const& mma, Collective& c) {
     std::uint64_t const bits = own.frame->get(part(own.statement->arguments[argument], i / 2));
     return half_to_float(static_cast<std::uint16_t>(bits >> 16 * (i % 2)));
   };
-  auto const place = [](std::string const& type, int lane, int i, int& m, int& n) {
+  auto const place = [](Sum type, int lane, int i, int& m, int& n) {
     int const upper = lane >= 16 ? 4 : 0;
-    if (type == "f16") {
+    if (type == Sum::f16) {
       m = lane % 4 + upper;
       n = i;
     } else {
@@ -274,10 +293,10 @@ void multiply_volta(Statement const& s, Mma const& mma, Collective& c) {
         Lane const& own = lane_of(c, lane);
         int m = 0;
         int n = 0;
-        place(mma.c, lane, i, m, n);
-        bool const half = mma.c == "f16";
+        place(mma.sum_c, lane, i, m, n);
+        bool const half = mma.sum_c == Sum::f16;
         std::uint64_t const bits = own.frame->get(part(own.statement->arguments[3], half ? i / 2 : i));
-        sums[m][n] = static_cast<float>(number_of_sum(mma.c, bits, half ? i % 2 : 0));
+        sums[m][n] = number_of_sum(mma.sum_c, bits, half ? i % 2 : 0);
       }
     }
     for (int m = 0; m < 8; ++m) {
@@ -286,52 +305,78 @@ void multiply_volta(Statement const& s, Mma const& mma, Collective& c) {
     for (int j = 0; j < 8; ++j) {
       int const lane = quad * 4 + j % 4 + (j / 4) * 16;
       Lane const& own = lane_of(c, lane);
-      bool const half = mma.d == "f16";
+      bool const half = mma.sum_d == Sum::f16;
       std::uint64_t registers[8] = {};
       for (int i = 0; i < 8; ++i) {
         int m = 0;
         int n = 0;
-        place(mma.d, lane, i, m, n);
-        registers[half ? i / 2 : i] |= sum_bits(mma.d, sums[m][n]) << (half ? 16 * (i % 2) : 0);
+        place(mma.sum_d, lane, i, m, n);
+        registers[half ? i / 2 : i] |= bits_of_sum(mma.sum_d, sums[m][n]) << (half ? 16 * (i % 2) : 0);
       }
       for (int i = 0; i < (half ? 4 : 8); ++i) own.frame->set(part(own.statement->arguments[0], i), registers[i]);
     }
   }
 }
 
-void multiply_warp(Statement const& s, Mma const& mma, Collective& c) {
-  Numbers a(static_cast<std::size_t>(mma.m * mma.k));
-  Numbers b(static_cast<std::size_t>(mma.n * mma.k));
-  Numbers sums(static_cast<std::size_t>(mma.m * mma.n));
+// A (m,k) and B (n,k) as numbers, of a tile of at most 16 x 8 x 256.
+template <class Number>
+struct Factors {
+  static constexpr int kMostK = 256;
+  Number a[16 * kMostK];
+  Number b[8 * kMostK];
+};
+
+template <class Number>
+void collect(Mma const& mma, Collective const& c, Factors<Number>& factors) {
   for (int lane = 0; lane < kWarp; ++lane) {
     Lane const& own = lane_of(c, lane);
     auto const& arguments = own.statement->arguments;
-    auto const collect = [&](Argument const& registers, Fragment const& fragment, std::string const& type,
-                             Numbers& to) {
+    auto const of = [&](Argument const& registers, Fragment const& fragment, Decode decode, Number* to) {
       for_each_element(fragment, lane, parts_of(registers), [&](int r, int i, int row, int k) {
-        to[static_cast<std::size_t>(row * fragment.k + k)] =
-            number_at(type, fragment.bits, own.frame->get(part(registers, r)), i);
+        to[row * fragment.k + k] = number_at<Number>(decode, fragment.bits, own.frame->get(part(registers, r)), i);
       });
     };
-    collect(arguments[1], {mma.m, mma.k, mma.bits_a}, mma.a, a);
-    collect(arguments[2], {mma.n, mma.k, mma.bits_b}, mma.b, b);
-    for_each_sum(mma, lane, mma.c == "f16", [&](int r, int at, int m, int n) {
-      sums[static_cast<std::size_t>(m * mma.n + n)] = number_of_sum(mma.c, own.frame->get(part(arguments[3], r)), at);
-    });
+    of(arguments[1], {mma.m, mma.k, mma.bits_a}, mma.decode_a, factors.a);
+    of(arguments[2], {mma.n, mma.k, mma.bits_b}, mma.decode_b, factors.b);
   }
-  multiply_numbers(mma, a, b, sums);
-  bool const half = mma.d == "f16";
+}
+
+// One rounding for each product, k ascending; float16 is rounded to at the end.
+void multiply_warp(Mma const& mma, Collective& c) {
+  static thread_local Factors<float> singles;
+  static thread_local Factors<double> doubles;
+  bool const is_double = mma.sum_d == Sum::f64;
+  is_double ? collect(mma, c, doubles) : collect(mma, c, singles);
   for (int lane = 0; lane < kWarp; ++lane) {
     Lane const& own = lane_of(c, lane);
+    auto const& arguments = own.statement->arguments;
+    std::uint64_t given[4] = {};
+    for (int r = 0; r < parts_of(arguments[3]); ++r) given[r] = own.frame->get(part(arguments[3], r));
+    float sums[4] = {};
     std::uint64_t registers[4] = {};
-    int count = 0;
-    for_each_sum(mma, lane, half, [&](int r, int at, int m, int n) {
-      registers[r] |= sum_bits(mma.d, sums[static_cast<std::size_t>(m * mma.n + n)]) << 16 * at;
-      count = std::max(count, r + 1);
+    for_each_sum(mma, lane, mma.sum_c == Sum::f16, [&](int r, int at, int m, int n) {
+      sums[m / 8 * 2 + n % 2] = number_of_sum(mma.sum_c, given[r], at);
     });
-    for (int r = 0; r < count; ++r) own.frame->set(part(own.statement->arguments[0], r), registers[r]);
+    for_each_sum(mma, lane, mma.sum_d == Sum::f16, [&](int r, int at, int m, int n) {
+      if (is_double) {
+        double sum;
+        std::memcpy(&sum, &given[r], sizeof(sum));
+        double const* const x = doubles.a + m * mma.k;
+        double const* const y = doubles.b + n * mma.k;
+        for (int k = 0; k < mma.k; ++k) sum = std::fma(x[k], y[k], sum);
+        std::memcpy(&registers[r], &sum, sizeof(sum));
+        return;
+      }
+      float const* const x = singles.a + m * mma.k;
+      float const* const y = singles.b + n * mma.k;
+      if (mma.sum_d == Sum::s32) {
+        registers[r] = static_cast<std::uint32_t>(integer_sum(mma, x, y, static_cast<std::int32_t>(given[r])));
+      } else {
+        registers[r] |= bits_of_sum(mma.sum_d, sum_of(x, y, mma.k, sums[m / 8 * 2 + n % 2])) << 16 * at;
+      }
+    });
+    for (int r = 0; r < parts_of(arguments[0]); ++r) own.frame->set(part(arguments[0], r), registers[r]);
   }
-  static_cast<void>(s);
 }
 
 void mma_sync(Frame& f, Statement const& s) {
@@ -344,7 +389,7 @@ void mma_sync(Frame& f, Statement const& s) {
   if (!f.cluster.gather(&s, ~0u, &own)) return;
   Collective& c = f.cluster.collective();
   if (c.arrived != ~0u) f.refuse(s, "not all lanes of the warp execute it");
-  is_volta ? multiply_volta(s, mma, c) : multiply_warp(s, mma, c);
+  is_volta ? multiply_volta(s, mma, c) : multiply_warp(mma, c);
   f.cluster.go_on();
 }
 
@@ -538,7 +583,7 @@ void reduce(Frame& f, Statement const& s) {
       if ((c.arrived >> l & 1) == 0) continue;
       auto const x = static_cast<std::uint32_t>(lane_of(c, l).value);
       if (s.has("f32")) {
-        auto y = static_cast<float>(float_number(x));
+        float y = bits_to_float(x);
         if (s.has("abs")) y = std::fabs(y);
         bool const is_nan = std::isnan(y) || (!is_first && std::isnan(number));
         number = is_first                 ? y

@@ -257,7 +257,7 @@ void commit_copies(Frame& f, Statement const&) {
 void wait_for_copies(Thread& thread, Cluster& cluster, std::size_t left) {
   std::size_t const groups = thread.copies.ends.size();
   if (groups <= left) return;
-  thread.knows.seen.raise(cluster.async_agent(thread), thread.copy_clocks[groups - left - 1]);
+  cluster.learn(thread, cluster.async_agent(thread), thread.copy_clocks[groups - left - 1]);
   thread.copy_clocks.erase(thread.copy_clocks.begin(), thread.copy_clocks.end() - static_cast<std::ptrdiff_t>(left));
   thread.copies.complete(left, &do_copy);
 }
@@ -272,6 +272,7 @@ void fence_memory(Frame& f, Statement const& s) {
   if (s.has("proxy") && s.has("tensormap::generic")) return;
   if (s.has("proxy")) {
     // What this thread knows of, and what it did, asynchronous units see from now on.
+    if (!f.cluster.launch().is_checked) return;
     Thread& thread = f.thread;
     thread.knows.visible = thread.knows.seen;
     thread.knows.visible.raise(thread.agent, thread.clock);

@@ -224,7 +224,7 @@ void do_products(Cluster& cluster, Thread& thread, std::size_t left) {
     int const agent = cluster.product_agent(thread);
     for (int lane = 0; lane < kWarp; ++lane) {
       Thread& other = *c.thread[lane];
-      other.knows.seen.raise(agent, other.product_clocks[groups - left - 1]);
+      cluster.learn(other, agent, other.product_clocks[groups - left - 1]);
       other.product_clocks.erase(other.product_clocks.begin(),
                                  other.product_clocks.end() - static_cast<std::ptrdiff_t>(left));
       other.products.complete(left, [](WgmmaOperation* op) { delete op; });
@@ -295,7 +295,8 @@ void fence_registers(Frame& f, Statement const& s) {
     ++barrier.generation;
   }
   cluster.wait([](Thread& t) { return static_cast<Barrier*>(t.waits_for)->generation != t.wait_detail; }, &barrier,
-               generation, "the other warps of its warpgroup, at wgmma.fence");
+               generation,
+               [](Thread const&) { return std::string("the other warps of its warpgroup, at wgmma.fence"); });
 }
 
 void commit_products(Frame& f, Statement const&) {

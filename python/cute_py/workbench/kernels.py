@@ -56,7 +56,8 @@ class Module:
         """Return a kernel by its name, with template arguments where the call's do not say them: ``"scale<4>"``."""
         bare = name.partition("<")[0].rpartition("::")[2].strip()
         if not bare.isidentifier() or bare not in self.text:
-            raise OperandError(f"kernel: {self.name} has no {name!r}")
+            found = ", ".join(re.findall(r"__global__[^;{]*?(\w+)\s*\(", self.text)) or "a text with a kernel"
+            raise OperandError(f"kernel: {self.name} has no {name!r}\n  next: {found}")
         return Kernel(self, name)
 
 
@@ -105,7 +106,7 @@ class Kernel:
             else:
                 expressions.append(self._expression(argument, position))
         extents = [_dim3(name, value) for name, value in (("grid", grid), ("block", block), ("cluster", cluster))]
-        launch = f'::cute_py::workbench::Launch4("{self.name}", {extents[0]}, {extents[1]}, {int(shared)}, nullptr, {extents[2]})'
+        launch = f'::cute_py::workbench::ConfiguredLaunch("{self.name}", {extents[0]}, {extents[1]}, {int(shared)}, nullptr, {extents[2]})'
         call = f"{launch}.with([=](auto const&... x_) {{ {self.name}(x_...); }})({', '.join(expressions)});"
         if any(hasattr(argument, "to_cpp") for argument in arguments):
             before.append("  using namespace cute;")
@@ -131,7 +132,8 @@ class Kernel:
         kind = (_OF_CUTE.get(dtype.name) if uses_cute else None) or _TYPES.get(dtype.name)
         if kind is None:
             raise OperandError(
-                f"{self.name}: argument {position} has the type {dtype}, which no kernel's pointer has here"
+                f"{self.name}: argument {position} has the type {dtype}, which no kernel's pointer has here\n"
+                f"  next: {', '.join(_TYPES)}"
             )
         return kind
 
@@ -226,6 +228,6 @@ def module(file: Any, **settings: Any) -> Module:
     """Return a file of CUDA source, whose kernels can be called; its ``main`` is not. `settings`: as for `inline`."""
     path = Path(file).resolve()
     if not path.is_file():
-        raise OperandError(f"module: there is no file {path}")
+        raise OperandError(f"module: there is no file {path}\n  next: the path of a file with CUDA source")
     include = (path.parent, *settings.pop("include", ()))
     return Module(str(path), path.read_text(), {**settings, "include": include})

@@ -175,7 +175,7 @@ def program(
     """
     path = Path(file) if text is not None else Path(file).resolve()
     if text is None and not path.is_file():
-        raise OperandError(f"program: there is no file {path}")
+        raise OperandError(f"program: there is no file {path}\n  next: the path of a CUDA program")
     if not re.fullmatch(r"[0-9]{2,3}[af]?", architecture):
         raise OperandError(f"program: there is no architecture {architecture!r}\n  next: such as '80', '90a'")
     settings = _Settings(architecture, tuple(Path(x).resolve() for x in include), tuple(define), tuple(flags))
@@ -225,11 +225,13 @@ def _compile_flags() -> list[str]:
 
 @memory
 def _machine_flags() -> tuple[str, ...]:
-    """Return what makes a * b + c one instruction, as it is on a GPU."""
+    """Return what makes a * b + c one instruction, as it is on a GPU, and float16 cost little."""
     try:
-        return ("-mfma",) if re.search(r"^flags\s*:.*\bfma\b", Path("/proc/cpuinfo").read_text(), re.MULTILINE) else ()
+        found = re.search(r"^flags\s*:(.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     except OSError:
-        return ()
+        found = None
+    has = found[1].split() if found else []
+    return tuple(f"-m{name}" for name in ("fma", "f16c") if name in has)
 
 
 def _tool(name: str) -> str:
@@ -244,7 +246,7 @@ def _runtime() -> Path:
     """Return the library that programs are linked with, compiled now if the cache has none."""
     sources = sorted((_headers() / "csrc" / "workbench").glob("*.cpp"))
     path, version = host_compiler()
-    flags = ["-std=c++17", "-O2", "-g1", "-w", "-fno-omit-frame-pointer"]
+    flags = ["-std=c++17", "-O2", "-g1", "-w", "-fno-omit-frame-pointer", *_machine_flags()]
     key = hashlib.sha256("\0".join([*flags, version]).encode())
     for file in sorted((_headers() / "csrc" / "workbench").rglob("*")):
         if file.is_file():
@@ -319,7 +321,7 @@ def on_gpu(
     """
     path = Path(file).resolve()
     if not path.is_file():
-        raise OperandError(f"program: there is no file {path}")
+        raise OperandError(f"program: there is no file {path}\n  next: the path of a CUDA program")
     compiler = gpu_compiler([architecture])
     folders = [path.parent, *map(Path, include)]
     flags = ["-std=c++17", "-O3", "-w", *compiler.targets[0], "--expt-relaxed-constexpr", *(f"-D{x}" for x in define)]

@@ -42,7 +42,7 @@ class _Place:
     line: int
 
     def error(self, what: str) -> OperandError:
-        return OperandError(f"{self.file}:{self.line}: {what}")
+        return OperandError(f"{self.file}:{self.line}: {what}\n  next: write it as CUDA's programming guide does")
 
 
 def rewrite(source: str, *, foreign: tuple[str, ...] = ("/usr/",)) -> str:
@@ -196,7 +196,9 @@ def _launch(source: str, at: int, here: _Place) -> _Edit | None:
         raise here.error("<<< without >>>")
     configuration = source[at + 3 : close]
     name = re.sub(r"<.*", "", kernel, flags=re.DOTALL).strip("() ").split("::")[-1] or kernel
-    text = f'{_NAMESPACE}Launch4("{name}", {configuration}).with([=](auto const&... x_) {{ {kernel}(x_...); }})'
+    text = (
+        f'{_NAMESPACE}ConfiguredLaunch("{name}", {configuration}).with([=](auto const&... x_) {{ {kernel}(x_...); }})'
+    )
     return _Edit(first, close + 3, text)
 
 
