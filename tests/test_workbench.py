@@ -214,12 +214,38 @@ def test_a_kernel_typed_in_python_takes_what_cute_py_has() -> None:
         kernel(a, Layout((4, 8), (8, 1)), 0.5, True, grid=1, block=64)
     with pytest.raises(OperandError, match="argument 0 is an array that is not contiguous"):
         kernel(a[:, ::2], layout, 0.5, True, grid=1, block=64)
+    with pytest.raises(OperandError, match="argument 0 has the type >f2"):
+        kernel(a.astype(">f2"), layout, 0.5, True, grid=1, block=64)
+    frozen = np.zeros((4, 8), np.float16)
+    frozen.flags.writeable = False
+    with pytest.raises(OperandError, match="wrote to an array that is read-only"):
+        kernel(frozen, layout, 0.5, True, grid=1, block=64)
     with pytest.raises(OperandError, match="argument 2 is a NoneType"):
         kernel(a, layout, None, True, grid=1, block=64)
     with pytest.raises(OperandError, match="grid=0"):
         kernel(a, layout, 0.5, True, grid=0, block=64)
     with pytest.raises(OperandError, match="has no 'other'"):
         workbench.inline("__global__ void f() {}").kernel("other")
+
+
+@pytest.mark.compiler
+def test_an_array_that_is_passed_twice_is_one() -> None:
+    kernel = workbench.inline(
+        "__global__ void f(float* x, float* y) {\n"
+        "  x[threadIdx.x] += 1;\n"
+        "  y[threadIdx.x] *= 2;\n"
+        '  if (threadIdx.x == 99) asm volatile("mov.u32 %3, 0;");\n'
+        "}\n"
+    ).kernel("f")
+    x = np.ones(64, np.float32)
+    assert kernel(x, x, grid=1, block=64).is_clean
+    assert np.array_equal(x, np.full(64, 4, np.float32))
+    with pytest.raises(OperandError, match="argument 1 overlaps another one in part"):
+        kernel(x[:40], x[20:60], grid=1, block=20)
+    x = np.ones(100, np.float32)
+    (finding,) = kernel(x, x, grid=1, block=100).findings
+    assert (finding.kind, finding.line.number) == ("unsupported", 4)
+    assert "names operand %3, of 0" in finding.text
 
 
 @pytest.mark.compiler

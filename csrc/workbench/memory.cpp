@@ -320,6 +320,18 @@ std::uint32_t address_in_shared(void const* address) {
   return address_in_cluster(rank, static_cast<std::uint32_t>(number(address) - number(running->cta(rank).shared)));
 }
 
+namespace {
+// What lies further on is no shared memory of any CTA.
+void* in_shared(int rank, std::uint32_t address) {
+  std::uint32_t const offset = address & kOffset;
+  if (offset >= kSharedStride) {
+    running->stop(Kind::out_of_bounds, "uses the address " + std::to_string(offset) + " in shared memory",
+                  kErrorIllegalAddress);
+  }
+  return running->cta(rank).shared + offset;
+}
+}  // namespace
+
 void* cluster_shared_at(std::uint32_t address) {
   auto const rank = static_cast<int>(address >> kRankBit);
   if (rank >= running->ctas()) {
@@ -328,10 +340,10 @@ void* cluster_shared_at(std::uint32_t address) {
                       " of its cluster, which has " + std::to_string(running->ctas()),
                   kErrorIllegalAddress);
   }
-  return running->cta(rank).shared + (address & kOffset);
+  return in_shared(rank, address);
 }
 
-void* shared_at(std::uint32_t address) { return running->cta().shared + (address & kOffset); }
+void* shared_at(std::uint32_t address) { return in_shared(running->current().cta, address); }
 
 namespace {
 

@@ -39,7 +39,7 @@ Cluster& host() {
 
 }  // namespace
 
-__attribute__((noinline)) void execute_ptx(char const* text, Operand* operands, int) {
+__attribute__((noinline)) void execute_ptx(char const* text, Operand* operands, int count) {
   // Host code that is device code, too, computes with numbers, and does nothing that takes a thread of a GPU.
   bool const is_host = running == nullptr;
   Cluster* const cluster = is_host ? &host() : running;
@@ -47,6 +47,12 @@ __attribute__((noinline)) void execute_ptx(char const* text, Operand* operands, 
   thread.frame = __builtin_frame_address(0);
   thread.code = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0));
   Code const& code = code_of(text);
+  if (code.operands > count) {
+    cluster->stop(
+        Kind::unsupported,
+        "executes asm that names operand %" + std::to_string(code.operands - 1) + ", of " + std::to_string(count),
+        kErrorNotSupported);
+  }
   constexpr int kFew = 16;
   std::uint64_t few[kFew] = {};
   std::vector<std::uint64_t> many(code.locals > kFew ? static_cast<std::size_t>(code.locals) : 0);

@@ -76,6 +76,7 @@ struct Code {
   std::vector<Statement> statements;
   std::vector<std::size_t> labels;  // the statement that each is before
   int locals = 0;
+  int operands = 0;  // that it names
 };
 
 // A statement of asm while a thread executes it.

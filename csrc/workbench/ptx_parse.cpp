@@ -268,6 +268,7 @@ class Parser {
     if (word.size() > 1 && word[0] == '%' && std::isdigit(static_cast<unsigned char>(word[1]))) {
       made.kind = Argument::Kind::operand;
       made.index = std::atoi(word.c_str() + 1);
+      code_.operands = std::max(code_.operands, made.index + 1);
       return made;
     }
     if (auto const found = locals_.find(word); found != locals_.end()) {

@@ -85,8 +85,9 @@ class Kernel:
         CuTe's ``half_t`` if the source includes CuTe; Python's numbers become int, long long or double, NumPy's keep
         their types; what has ``to_cpp()``, such as a `Layout`, becomes an object of its static type; text is C++ as it
         is. `grid`, `block` and `cluster` are up to three extents, `shared` the bytes of dynamic shared memory. An array
-        is copied to the emulated device and back, as it would be to a GPU. Raises OperandError for an argument that is
-        none of these or an array that is not contiguous, and UnitError where the call does not compile.
+        is copied to the emulated device and back, as it would be to a GPU; one that is passed twice is one there, too.
+        Raises OperandError for an argument that is none of these, an array that is not contiguous, overlaps another one
+        in part, or is read-only and was written to, and UnitError where the call does not compile.
         """
         arrays: list[np.ndarray] = []
         before, expressions, after = [], [], []
@@ -97,6 +98,15 @@ class Kernel:
                     raise OperandError(
                         f"{self.name}: argument {position} is an array that is not contiguous\n"
                         "  next: numpy.ascontiguousarray, or pass its base with strides as arguments"
+                    )
+                same = next((i for i, other in enumerate(arrays) if _is_same_memory(argument, other)), None)
+                if same is not None:
+                    expressions.append(f"reinterpret_cast<{kind}*>(a{same})")
+                    continue
+                if any(np.may_share_memory(argument, other) for other in arrays):
+                    raise OperandError(
+                        f"{self.name}: argument {position} overlaps another one in part\n"
+                        "  next: pass the array that holds both, and offsets"
                     )
                 i = len(arrays)
                 arrays.append(argument)
@@ -123,14 +133,19 @@ class Kernel:
             result = compiled.run(folder, order=order, seed=seed, capture=True, timeout=timeout)
             for i, array in enumerate(arrays):
                 made = folder / f"{i}.out"
-                if array.flags.writeable and made.exists():
-                    array[...] = np.fromfile(made, array.dtype).reshape(array.shape)
+                if not made.exists():
+                    continue
+                found = np.fromfile(made, array.dtype).reshape(array.shape)
+                if array.flags.writeable:
+                    array[...] = found
+                elif found.tobytes() != array.tobytes():
+                    raise OperandError(f"{self.name}: wrote to an array that is read-only\n  next: a copy of it")
         return result
 
     def _type_of(self, dtype: np.dtype[Any], position: int) -> str:
         uses_cute = "cute/" in self.module.text or "cutlass/" in self.module.text
         kind = (_OF_CUTE.get(dtype.name) if uses_cute else None) or _TYPES.get(dtype.name)
-        if kind is None:
+        if kind is None or not dtype.isnative:
             raise OperandError(
                 f"{self.name}: argument {position} has the type {dtype}, which no kernel's pointer has here\n"
                 f"  next: {', '.join(_TYPES)}"
@@ -161,6 +176,10 @@ class Kernel:
             f"{self.name}: argument {position} is a {type(argument).__name__}\n"
             "  next: a NumPy array, a number, what has to_cpp(), or a text with C++"
         )
+
+
+def _is_same_memory(a: np.ndarray, b: np.ndarray) -> bool:
+    return a.nbytes == b.nbytes > 0 and a.ctypes.data == b.ctypes.data
 
 
 def _number(value: float) -> str:

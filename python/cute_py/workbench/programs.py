@@ -118,8 +118,10 @@ class Program:
         """
         if order not in ("forward", "backward", "random"):
             raise OperandError(f"run: order={order!r}\n  next: 'forward', 'backward' or 'random'")
-        if dump is not None and not Path(dump).is_dir():
-            raise OperandError(f"run: dump={os.fspath(dump)!r} is no folder\n  next: make it first")
+        if dump is not None and (not Path(dump).is_dir() or ";" in os.fspath(Path(dump).resolve())):
+            raise OperandError(
+                f"run: dump={os.fspath(dump)!r} is no folder, or has a semicolon in its path\n  next: make it first"
+            )
         with tempfile.TemporaryDirectory(prefix="cute_py-") as folder:
             report = Path(folder) / "report.json"
             settings: dict[str, object] = {"report": report, "order": order, "seed": seed, "checked": checked}
@@ -130,8 +132,9 @@ class Program:
             pipe: int | IO[Any] | None = subprocess.PIPE if capture else None
             began = time.monotonic()
             done = subprocess.run(
-                [self.path, *map(str, arguments)], env=environment, stdout=pipe, text=True, check=False, timeout=timeout
+                [self.path, *map(str, arguments)], env=environment, stdout=pipe, check=False, timeout=timeout
             )
+            output = done.stdout.decode(errors="replace") if capture else None
             seconds = time.monotonic() - began
             found: dict[str, Any] = {"findings": [], "left_out": 0, "launches": [], "costs": []}
             if report.exists():
@@ -139,7 +142,7 @@ class Program:
         symbols = Symbols(self.path, self.file)
         findings = symbols.findings(found["findings"])
         launches, costs = tuple(found["launches"]), symbols.costs(found["costs"])
-        return Run(done.returncode, findings, found["left_out"], launches, seconds, done.stdout, costs)
+        return Run(done.returncode, findings, found["left_out"], launches, seconds, output, costs)
 
     def debug(self, *arguments: object, order: str = "forward", seed: int = 0) -> int:
         """Run it in gdb, which stops in the thread that does something wrong; return gdb's exit code.
@@ -217,6 +220,7 @@ def _preprocessor_flags(path: Path, settings: _Settings) -> list[str]:
 def _compile_flags() -> list[str]:
     """Return the flags of a program: instrumented, with lines and frame pointers for findings."""
     flags = ["-std=c++17", "-w", "-O2", "-g1", "-fno-omit-frame-pointer", "-fno-strict-aliasing", "-fsanitize=thread"]
+    flags.append("-fno-optimize-sibling-calls")  # a call at a function's end has a line, too
     compiler = host_compiler()[1]
     if "clang" not in compiler:
         flags.append("--param=tsan-instrument-func-entry-exit=0")
@@ -335,7 +339,7 @@ def on_gpu(
             made = Path(f"{found}.{os.getpid()}.part")
             try:
                 with Progress(f"compiling {path.name} with nvcc"):
-                    run(named, [compiler.path, *flags, str(path), "-o", str(made), "-lcuda"])
+                    run(named, [compiler.path, *flags, str(path), "-o", str(made)])
                 cache.publish(key, made, ".program")
             finally:
                 made.unlink(missing_ok=True)

@@ -115,16 +115,17 @@ def _matching(source: str, at: int) -> int:
     return -1
 
 
-def _split(text: str, separator: str = ",") -> list[str]:
-    """Split at separators that are in no bracket, nor in a string."""
+def _split(text: str, *, angles: bool = False) -> list[str]:
+    """Split at commas that are in no bracket, nor in a string; with `angles` in none of a template's either."""
+    opening, closing = ("([{<", ")]}>") if angles else ("([{", ")]}")
     parts, depth, begin = [], 0, 0
     for token in _tokens(text, 0):
         found = token[0]
-        if found in "([{":
+        if found in opening:
             depth += 1
-        elif found in ")]}":
+        elif found in closing:
             depth -= 1
-        elif found == separator and depth == 0:
+        elif found == "," and depth == 0:
             parts.append(text[begin : token.start()])
             begin = token.end()
     return [*parts, text[begin:]]
@@ -229,7 +230,7 @@ def _shared(source: str, at: int, after: int, here: _Place) -> _Edit:
     )
     kind = ""
     made: list[str] = []
-    for part in _angle_split(declaration):
+    for part in _split(declaration, angles=True):
         declarator = re.search(r"([A-Za-z_]\w*)\s*((?:\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\]\s*)*)$", part.strip())
         if declarator is None:
             raise here.error(f"a __shared__ declaration that is not understood: {part.strip()}")
@@ -243,20 +244,6 @@ def _shared(source: str, at: int, after: int, here: _Place) -> _Edit:
         else:
             made.append(f"auto& {name} = {_NAMESPACE}shared_variable<{kind} {extents}>([] {{}});")
     return _Edit(first, end + 1, " ".join(made))
-
-
-def _angle_split(text: str) -> list[str]:
-    """Split declarators at commas that are in no bracket, of templates either."""
-    parts, depth, begin = [], 0, 0
-    for token in _tokens(text, 0):
-        if token[0] in "([{<":
-            depth += 1
-        elif token[0] in ")]}>":
-            depth -= 1
-        elif token[0] == "," and depth == 0:
-            parts.append(text[begin : token.start()])
-            begin = token.end()
-    return [*parts, text[begin:]]
 
 
 def _kernel(source: str, at: int, after: int) -> tuple[str, _Edit] | None:
@@ -281,7 +268,7 @@ def _kernel(source: str, at: int, after: int) -> tuple[str, _Edit] | None:
     arguments = ""
     if template is not None:
         parameters = []
-        for part in _angle_split(template):
+        for part in _split(template, angles=True):
             parameter = re.search(r"(\.\.\.)?\s*([A-Za-z_]\w*)\s*(?:=.*)?$", part.strip(), flags=re.DOTALL)
             if parameter is None or parameter[2] in ("class", "typename", "int", "bool", "unsigned"):
                 return None  # without a name
