@@ -162,11 +162,30 @@ def graph_us(call: Callable[[], Any], limit: float) -> float:
     return statistics.median(event_us(graph.replay) for _ in range(3)) / count
 
 
+# By emulated precision (docs/numerics.md): the type of the arrays, by what is asked for.
+EMULATED = {
+    "fast_float32": "float32",
+    "fp16x3": "float32",
+    "bf16x6": "float32",
+    "fast_float64": "float64",
+    "fast_complex64": "complex64",
+    "fast_complex128": "complex128",
+}
+
+
+def stored_and_asked(name: str) -> tuple[str, str | None]:
+    """Return the type of the arrays of a way to compute, and what is asked of cute_py."""
+    if name == "tfloat32":
+        return "float32", name
+    return EMULATED.get(name, name), name if name in EMULATED else None
+
+
 def on_gpu(product: Product, name: str) -> tuple[list[Any], str | None, Callable[[Any], float]]:
     """Return arrays, `compute`, and the largest error of a result against float64 in units of the largest value."""
     import torch
 
-    dtype = torch.float32 if name == "tfloat32" else getattr(torch, name)
+    stored, compute = stored_and_asked(name)
+    dtype = getattr(torch, stored)
     result = {"int8": torch.int32, "float8_e4m3fn": torch.float32}.get(name, dtype)
 
     def strided(operand: int, of: Any) -> Any:
@@ -185,7 +204,7 @@ def on_gpu(product: Product, name: str) -> tuple[list[Any], str | None, Callable
     def error(found: Any) -> float:
         return float((found.to(wide) - expected).abs().max() / expected.abs().max().clamp_min(1e-30))
 
-    return arrays, "tfloat32" if name == "tfloat32" else None, error
+    return arrays, compute, error
 
 
 # ---- On a CPU

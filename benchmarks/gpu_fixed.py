@@ -5,7 +5,7 @@
 
 Verified and measured as by `gpu_random.py`: in one process, in turns. data/tccg48.json has the contractions as C-A-B, the leftmost index
 fastest, at full extents; data/cutensor_h200_tccg48.csv the times that cuTENSOR 2.8.1 took for them in float32 on an H200, the better of its
-default and its JIT plans. Every result is compared with PyTorch's. Needs PyTorch with CUDA.
+default and its JIT plans. Every result is compared with PyTorch's. `--types` also takes ways to emulate precision, such as fp16x3. Needs PyTorch with CUDA.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 
 import choices
 import torch
-from gpu_random import Problem, drawn, measure, show, show_worst
+from gpu_random import Problem, drawn, measure, show, show_worst, type_and_compute
 from harness import spread
 
 import cute_py
@@ -32,7 +32,7 @@ TOLERANCE = {"float16": 1e-2, "float32": 1e-4, "float64": 1e-11}
 BATCHES = ((64, 512), (1024, 128), (100_000, 16), (10_000, 32), (2_000, 64))
 
 
-def contraction(entry: dict[str, Any], dtype: torch.dtype, scale: float) -> Problem:
+def contraction(entry: dict[str, Any], dtype: torch.dtype, scale: float, compute: str | None) -> Problem:
     c, a, b = (indices[::-1] for indices in entry["contraction"].split("-"))
     extent = {x: round(scale * count) for x, count in entry["extents"].items()}
     A, B = (drawn(tuple(extent[x] for x in operand), dtype) for operand in (a, b))
@@ -47,10 +47,10 @@ def contraction(entry: dict[str, Any], dtype: torch.dtype, scale: float) -> Prob
         entry["contraction"],
         2 * math.prod(extent[x] for x in set(a + b + c)),
         (A.numel() + B.numel() + C.numel()) * A.element_size(),
-        lambda: cute_py.contract(subscripts, A, B, C),
+        lambda: cute_py.contract(subscripts, A, B, C, compute=compute),
         lambda: torch.einsum(subscripts, A, B),
         error,
-        lambda: cute_py.contract.explain(subscripts, A, B, C).candidates,
+        lambda: cute_py.contract.explain(subscripts, A, B, C, compute=compute).candidates,
         choices.Product("contraction", subscripts, extent, (a[::-1], b[::-1], c[::-1])),
     )
 
@@ -75,10 +75,11 @@ def batch(count: int, extent: int, dtype: torch.dtype) -> Problem:
     )
 
 
-def problems(kind: str, dtype: torch.dtype, scale: float) -> Iterator[Problem]:
+def problems(kind: str, name: str, scale: float) -> Iterator[Problem]:
+    dtype, compute = type_and_compute(name)
     if kind == "tccg":
         entries = json.loads((DATA / "tccg48.json").read_text())
-        yield from (contraction(entry, dtype, scale) for entry in entries)
+        yield from (contraction(entry, dtype, scale, compute) for entry in entries)
     else:
         yield from (batch(count, extent, dtype) for count, extent in BATCHES)
 
@@ -109,10 +110,10 @@ def main() -> int:
     for name in options.types or TYPES[options.kind]:
         found = []
         products = []
-        for problem in problems(options.kind, getattr(torch, name), options.scale):
+        for problem in problems(options.kind, name, options.scale):
             products.append(problem.product)
             try:
-                found.append(measure(problem, name, TOLERANCE[name]))
+                found.append(measure(problem, name, TOLERANCE[choices.stored_and_asked(name)[0]]))
             except ValueError as error:
                 print(error, file=sys.stderr)
                 return 1
@@ -125,7 +126,7 @@ def main() -> int:
                 )
         show(name, found)
         show_worst(name, found, products, options.worst, [])
-        if options.kind == "tccg" and name == "float32" and options.scale == 1:
+        if options.kind == "tccg" and type_and_compute(name)[0] == torch.float32 and options.scale == 1:
             print(*beside_cutensor(found), sep="\n")
     return 0
 

@@ -8,6 +8,8 @@ four layouts. `contract`: 2 to 9 indices of 4 to 512 in any order, 4 to 400 MB i
 numbers of what would take too long are left out. Each problem is drawn anew from its number, so that a count more or less
 changes no other. Results are compared with float64, or a product in float64 for some rows, before they are timed.
 
+`--types` also takes ways to emulate precision, such as fast_float32, against PyTorch's exact product of the same arrays.
+
 Both run in one process, in turns, and are timed in three ways: as CUDA graphs of repeated calls, so that a problem that
 fits into L2 is found there (warm); as graphs that write more than L2 before each call (cold); and as calls. The first is
 the figure. It is also given by class: PyTorch's time, layout, alignment, the least of M and N, K.
@@ -64,14 +66,18 @@ def matrix(rows: int, k: int, is_k_major: bool, dtype: torch.dtype) -> torch.Ten
     return drawn((rows, k), dtype) if is_k_major else drawn((k, rows), dtype).t()
 
 
+def type_and_compute(name: str) -> tuple[torch.dtype, str | None]:
+    stored, compute = choices.stored_and_asked(name)
+    return getattr(torch, stored), compute
+
+
 def gemm(chance: random.Random, name: str) -> Problem | None:
     m, n, k = (round(math.exp(chance.uniform(math.log(64), math.log(8192)))) for _ in range(3))
     if chance.random() < 0.6:
         m, n, k = (max(8, extent // 8 * 8) for extent in (m, n, k))
     layout = chance.choice(["nt", "tn", "nn", "tt"])
-    dtype = torch.float32 if name == "tfloat32" else getattr(torch, name)
-    compute = "tfloat32" if name == "tfloat32" else None
-    slow = {"float64": 1, "complex64": 1, "complex128": 4}.get(name, 0)
+    dtype, compute = type_and_compute(name)
+    slow = {torch.float64: 1, torch.complex64: 1, torch.complex128: 4}.get(dtype, 0)
     if slow * m * n * k > 6e10:
         return None
     A, B = matrix(m, k, layout[0] == "t", dtype), matrix(n, k, layout[1] == "n", dtype)
@@ -109,8 +115,8 @@ def contraction(chance: random.Random, name: str) -> Problem | None:
         flops = 2 * math.prod(extent.values())
         if 1e6 <= elements <= 1e8 and 1e8 <= flops <= 4e12:
             break
-    dtype = getattr(torch, name)
-    if name in ("float64", "complex64") and flops > 1e12:
+    dtype, compute = type_and_compute(name)
+    if dtype in (torch.float64, torch.complex64, torch.complex128) and flops > 1e12:
         return None
     A, B = (drawn(tuple(extent[x] for x in operand), dtype) for operand in (a, b))
     subscripts = f"{a},{b}->{c}"
@@ -127,10 +133,10 @@ def contraction(chance: random.Random, name: str) -> Problem | None:
         f"{subscripts} " + ",".join(f"{x}{e}" for x, e in extent.items()),
         flops * (4 if dtype.is_complex else 1),
         elements * A.element_size(),
-        lambda: cute_py.contract(subscripts, A, B, C),
+        lambda: cute_py.contract(subscripts, A, B, C, compute=compute),
         theirs,
         error,
-        lambda: cute_py.contract.explain(subscripts, A, B, C).candidates,
+        lambda: cute_py.contract.explain(subscripts, A, B, C, compute=compute).candidates,
         choices.Product("contraction", subscripts, extent, (a[::-1], b[::-1], c[::-1])),
     )
 
@@ -309,7 +315,12 @@ def main() -> int:
     records: list[choices.Record] = []
     try:
         for name in options.types or TYPES[options.kind]:
-            run(options, name, TOLERANCE.get(name, 1e-5 if options.kind == "gemm" else 1e-4), records)
+            run(
+                options,
+                name,
+                TOLERANCE.get(choices.stored_and_asked(name)[0], 1e-5 if options.kind == "gemm" else 1e-4),
+                records,
+            )
     except ValueError as error:
         print(error, file=sys.stderr)
         return 1

@@ -77,6 +77,12 @@ def _matrix(rows: int, columns: int, dtype: str, *, rows_are_unit: bool) -> list
 
 def _of_variant(variant: Kernel) -> dict[str, Any]:
     """A product of two tiles and more in each mode, with the majorness that the variant was made for."""
+    if variant.is_step:
+        compute = variant.precisions[0]
+        stored = variant.factors[-1] if variant.factors[-1] in ("float64", "complex64", "complex128") else "float32"
+        options = {"kernel": variant.name if variant.kernel == "gemm_sm90" else "gemm_sm90", "compute": compute}
+        operands = [_matrix(rows, 96, stored, rows_are_unit=rows == 160) for rows in (160, 200)]
+        return _case("contract", "mk,nk->mn", operands, stored, **options)
     if not variant.multiplies:
         return _case(
             "permute", [1, 0], [[[96, 160], [160, 1], variant.factors[-1]]], variant.factors[-1], kernel=variant.name

@@ -16,7 +16,9 @@ from cute_py.testing import numpy_type
 from headers import ROOT, cuda_headers
 from problems import EMULATED, PRODUCTS, make_case, within
 
-KERNELS = sorted(path.parent.name for path in (ROOT / "csrc" / "kernels").glob("*/kernel.cuh"))
+# Not those of emulated precision, nor what gemm_sm90 does for it alone: the program of the mutants does not run them (issue 47).
+OF_PLANES = {"split_planes", "combine_planes"}
+KERNELS = sorted({path.parent.name for path in (ROOT / "csrc" / "kernels").glob("*/kernel.cuh")} - OF_PLANES)
 
 
 @pytest.mark.parametrize("variant", [v for v in PRODUCTS if v.name in EMULATED], ids=lambda v: v.name)
@@ -117,6 +119,21 @@ def with_mutants(source: Path, first: int = 0) -> tuple[str, set[int]]:
     return "".join(lines), {first + number for number in found}
 
 
+def of_planes(source: Path) -> set[int]:
+    """Return the lines of a kernel that products of planes alone come by."""
+    found = set()
+    end = None
+    for number, line in enumerate(source.read_text().splitlines(), 1):
+        indent = line[: len(line) - len(line.lstrip())]
+        if end is not None and line.startswith(f"{end}}}"):
+            end = None
+        if "if constexpr (Config::planes > 1) {" in line:
+            end = indent
+        elif end is not None:
+            found.add(number)
+    return found
+
+
 def test_every_barrier_of_a_shared_file_has_a_kernel_that_comes_by_it() -> None:
     with_some = {path.name for path, first in FIRST.items() if with_mutants(path, first)[1]}
     assert with_some == set().union(*REACHES.values()) | {path.name for path in SPLIT_K}
@@ -188,7 +205,7 @@ def test_every_barrier_and_every_wait_is_needed(kernel: str, tmp_path: Path, emu
         expected |= {*SPLIT_K}
     reached = {line for *_, line in right}
     for source in expected:
-        assert synchronisations[source] <= reached, source
+        assert synchronisations[source] - of_planes(source) <= reached, source
     shared = set().union(*(synchronisations[source] for source in SHARED))
     spare = shared if kernel in END_WITH_A_BARRIER else set()
     assert not [where for where, outcomes in right.items() if all(outcomes) and where[-1] not in spare]

@@ -253,6 +253,7 @@ WITHOUT: dict[str, dict[str, str]] = {
     },
     "csrc/execution/pipeline.cpp": {
         "refusals_text(request, prepared->outline, step)": "next: the function refusals_text adds it",
+        "{} with compute='{}' {}": "next: each refusal of dispatch/emulated.cpp has one",
     },
     "csrc/instances/tensor_map.cu": {
         "the driver takes no such tensor map: error {}{}, {}": "none: a fault of the driver, or of the map, whose broken rule is named",

@@ -97,9 +97,13 @@ constexpr bool contains(DTypeSet set, DType type) { return (set >> static_cast<i
 
 // What products are formed and summed in. tf32 rounds the factors to 10 bits of mantissa and sums in float32. fast_f32
 // leaves the sums to a tensor core that keeps fewer bits of them than a float32 has. Behind them, and not counted, what
-// computes nothing: a copy.
-enum class Compute : std::uint8_t { f32, tf32, f64, c64, c128, i32, fast_f32, copy };
+// computes no product of its own: a copy, and the steps of emulated precision (problem/planes.hpp).
+enum class Compute : std::uint8_t { f32, tf32, f64, c64, c128, i32, fast_f32, copy, split, planes, residues, combine };
 inline constexpr int kComputes = 7;
+inline constexpr int kComputesWithSteps = 12;
+
+// Is it a step of a product, and no product that somebody asks for?
+constexpr bool is_of_a_step(Compute compute) { return static_cast<int>(compute) > static_cast<int>(Compute::copy); }
 
 // All that is known of a way to compute, in the order of Compute.
 struct ComputeRow {
@@ -113,6 +117,8 @@ struct ComputeRow {
 inline constexpr DTypeSet kAllTypes = (1u << kDTypes) - 1;
 inline constexpr DTypeSet kSingles = types(DType::f16, DType::bf16, DType::f32);
 inline constexpr DTypeSet kFloat8 = types(DType::e4m3, DType::e5m2);
+inline constexpr DTypeSet kWide =
+    types(DType::f32, DType::f64, DType::c64, DType::c128);  // whose precision is emulated
 
 constexpr bool is_float8(DType type) { return contains(kFloat8, type); }
 
@@ -126,11 +132,15 @@ inline constexpr ComputeRow kComputeTable[] = {
     {Compute::i32, "int32", DType::i32, types(DType::i8), types(DType::i8, DType::i32, DType::f32)},
     {Compute::fast_f32, "fast_float32", DType::f32, kFloat8, kSingles | types(DType::i8) | kFloat8},
     {Compute::copy, "copy", DType::i8, kAllTypes, kAllTypes},
+    {Compute::split, "split", DType::i8, kWide, types(DType::i8, DType::f16, DType::bf16)},
+    {Compute::planes, "planes", DType::f32, types(DType::f16, DType::bf16), kSingles | types(DType::i8)},
+    {Compute::residues, "residues", DType::i32, types(DType::i8), types(DType::i8)},
+    {Compute::combine, "combine", DType::i8, kWide, kAllTypes & ~kFloat8},
 };
-static_assert(std::size(kComputeTable) == kComputes + 1);
+static_assert(std::size(kComputeTable) == kComputesWithSteps);
 
 constexpr bool computes_are_in_order() {
-  for (int i = 0; i <= kComputes; ++i) {
+  for (int i = 0; i < kComputesWithSteps; ++i) {
     if (kComputeTable[i].compute != static_cast<Compute>(i)) return false;
   }
   return true;

@@ -1,6 +1,7 @@
 #include "bindings/call.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <iterator>
 #include <utility>
 
@@ -49,6 +50,10 @@ std::string name_of_type(char const* argument, PyObject* type) {
   py::object const name = hooks().type_name(argument, py::handle(type));
   return std::string(optional_text_argument(argument, name));
 }
+
+// An index of kFloat32Computes.
+std::atomic<int> chosen_float32_compute{0};
+constexpr std::string_view kFloat32Computes[] = {"", "tfloat32", "fast_float32", "fp16x3", "bf16x6", "reproducible"};
 
 Activation activation_of(std::string const& function, py::handle epilogue) {
   py::object const given = epilogue.attr("activation");
@@ -113,6 +118,17 @@ Options::Options(Definition const& definition, Asked const& asked) : kernel(defi
   }
 }
 
+std::string_view float32_compute() { return kFloat32Computes[chosen_float32_compute.load(std::memory_order_relaxed)]; }
+
+void set_float32_compute(std::string const& compute) {
+  std::string names = "'float32'";
+  for (std::size_t i = 0; i < std::size(kFloat32Computes); ++i) {
+    if (compute == (i == 0 ? "float32" : kFloat32Computes[i])) return chosen_float32_compute.store(static_cast<int>(i));
+    if (i > 0) names += ", '" + std::string(kFloat32Computes[i]) + "'";
+  }
+  throw OperandError("set_float32_compute: next: one of " + names + "; got '" + compute + "'");
+}
+
 void Options::apply(Request& request) const {
   request.alpha = alpha;
   request.beta = beta;
@@ -121,6 +137,7 @@ void Options::apply(Request& request) const {
   request.device = device;
   request.invented = invented;
   request.compute = compute;
+  request.float32_compute = float32_compute();
   request.out_dtype = out_dtype;
   request.conj_a = conj_a;
   request.conj_b = conj_b;

@@ -38,6 +38,10 @@ struct Hooks {
 };
 Hooks& hooks();
 
+// What products of float32 are computed in where a call says nothing: "" or the name of a way. For all threads.
+std::string_view float32_compute();
+void set_float32_compute(std::string const& compute);
+
 // The options of a call that are no arrays, read once.
 struct Options {
   explicit Options(Definition const& definition, Asked const& asked);

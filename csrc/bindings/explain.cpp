@@ -83,6 +83,15 @@ py::tuple operands_of(Request const& request, Product const& product) {
   return py::tuple(list);
 }
 
+// Of emulated precision, what the planes are and how many; of residues, how many moduli.
+py::object planes_of(dispatch::Program const& program) {
+  for (dispatch::Step const& step : program.steps) {
+    Planes const& planes = step.geometry.planes;
+    if (planes.kind != PlaneKind::none) return py::make_tuple(name_of(planes.kind), int{planes.count});
+  }
+  return py::none();
+}
+
 }  // namespace
 
 py::dict facts_of(Request const& request, execution::Outline const& outline) {
@@ -96,6 +105,11 @@ py::dict facts_of(Request const& request, execution::Outline const& outline) {
   d["k"] = g.k.size();
   d["l"] = g.l.size();
   d["compute"] = name_of(g.compute);
+  bool const is_exact = g.precision == Precision::exact;
+  d["precision"] =
+      is_exact ? py::object(py::none())
+               : py::object(py::str(std::string(request.compute.empty() ? request.float32_compute : request.compute)));
+  d["planes"] = planes_of(outline.program);
   d["operands"] = operands_of(request, product);
   d["target"] = name_of(outline.location.target);
   d["device"] = outline.location.device->name;

@@ -216,6 +216,8 @@ void register_product(py::module_& module) {
                                                          py::cpp_function(&InPython::forget_others));
   module.def("num_threads", &runtime::host_threads);
   module.def("set_num_threads", &runtime::set_host_threads, py::arg("threads"));
+  module.def("float32_compute", &float32_compute);
+  module.def("set_float32_compute", &set_float32_compute, py::arg("compute"));
   module.def("make_product", &make_product, py::arg("name"));
   module.def(
       "put_tuned",

@@ -117,6 +117,7 @@ void run(xla::Call const& call, dlpack::Device device, void* stream) {
   auto const imaginary = given.number<double>("alpha_im");
   request.alpha = {{given.number<double>("alpha_re"), imaginary}, imaginary != 0};
   request.compute = given.text("compute");
+  request.float32_compute = float32_compute();
 
   execution::Key const key(request);
   auto prepared = execution::find_prepared(key);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dispatch/choose.hpp"
+#include "dispatch/emulated.hpp"
 #include "dispatch/real_parts.hpp"
 #include "problem/folded.hpp"
 #include "problem/packing.hpp"
@@ -269,6 +270,12 @@ char const* name_of(Purpose purpose) {
       return "pack B";
     case Purpose::unpack_d:
       return "unpack C";
+    case Purpose::split_a:
+      return "split A";
+    case Purpose::split_b:
+      return "split B";
+    case Purpose::combine:
+      return "combine";
   }
   return "";
 }
@@ -319,7 +326,42 @@ Program make_one(FoldedProduct const& product, Question const& question) {
 
 }  // namespace
 
+namespace {
+
+// By emulated precision, if that was asked for and, where it may be exact as well, if it is faster.
+std::optional<Program> emulated(FoldedProduct const& product, Question const& question) {
+  Geometry const& asked = product.asked();
+  std::optional<Program> best;
+  for (Planes const& planes : planes_for(asked)) {
+    Program found = make_emulated(product, planes, question);
+    if (!best || (found.refused.empty() && (!best->refused.empty() || found.us() < best->us())))
+      best = std::move(found);
+  }
+  return best;
+}
+
+}  // namespace
+
 Program make_program(FoldedProduct const& product, Question const& question) {
+  if (product.asked().precision != Precision::exact) {
+    // Where a kernel is named, it says which.
+    bool const names_step = question.kernel != "auto" &&
+                            std::any_of(question.registry.begin(), question.registry.end(), [&](Entry const& entry) {
+                              return is_of_a_step(entry.traits.types.compute) && matches(entry.traits, question.kernel);
+                            });
+    bool const may_be_exact = product.asked().precision == Precision::fast && !names_step;
+    // The choice depends on extents.
+    bool const names_exact = may_be_exact && (question.kernel != "auto" || product.asked().batch_invariant);
+    Geometry exact = product.asked();
+    exact.precision = Precision::exact;
+    if (!exact.multiplies || names_exact) return make_program(FoldedProduct(std::move(exact)), question);
+    auto found = emulated(product, question);
+    if (found && !may_be_exact) return *std::move(found);
+    Program program = make_program(FoldedProduct(std::move(exact)), question);
+    bool const is_faster =
+        found && found->refused.empty() && (program.candidates.empty() || found->us() < program.us());
+    return is_faster ? *std::move(found) : program;
+  }
   Geometry const& asked = product.asked();
   Geometry adapted = asked;
   question.platform.adapt(adapted);

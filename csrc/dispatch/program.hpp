@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "base/ones.hpp"
@@ -21,10 +23,16 @@ struct Place {
   std::int64_t offset = 0;
 };
 
-enum class Purpose { multiply, copy, sum_a, sum_b, pack_a, pack_b, unpack_d };
+enum class Purpose { multiply, copy, sum_a, sum_b, pack_a, pack_b, unpack_d, split_a, split_b, combine };
 
 // In words.
 char const* name_of(Purpose purpose);
+
+// Arrays of a step of emulated precision, in the workspace: exponents of A's rows and of B's, and residues.
+struct PlanePlaces {
+  std::int64_t exponents[2];
+  std::int64_t residues;
+};
 
 struct Step {
   Purpose purpose;
@@ -37,6 +45,7 @@ struct Step {
   Schedule schedule;
   std::int64_t schedule_offset = 0;  // of its memory in the workspace
   std::int64_t clear_bytes = 0;      // of D, from its beginning, that are 0 before it
+  std::optional<PlanePlaces> planes = std::nullopt;
 };
 
 struct Question;  // dispatch/choose.hpp
@@ -45,6 +54,7 @@ struct Program {
   std::vector<Step> steps;
   std::int64_t workspace_bytes = 0;
   std::vector<Candidate> candidates;  // of the multiplication, the chosen one first
+  std::string refused;                // why there is no such program, and a way out; "" if there is one
 
   double us() const;  // what it is expected to take
 };

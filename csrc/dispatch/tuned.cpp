@@ -33,6 +33,7 @@ std::string group_text(char const* name, Geometry const& g, Modes const& modes) 
 std::string text_of(Folded const& product) {
   Geometry const& g = *product;
   std::string text = name_of(g.compute);
+  if (g.precision != Precision::exact) text += std::string(" by ") + name_of(g.precision);
   for (int i = 0; i < kRoles; ++i) {
     auto const role = static_cast<Role>(i);
     if (!g.has(role)) continue;

@@ -16,8 +16,16 @@ __thread Reach reach;
 namespace {
 
 char const* name_of(Space space) {
-  constexpr char const* kNames[kSpaces] = {
-      "A", "B", "C", "shared memory", "C before the result", "bias", "residual", "the partial sums of split-K"};
+  constexpr char const* kNames[kSpaces] = {"A",
+                                           "B",
+                                           "C",
+                                           "shared memory",
+                                           "C before the result",
+                                           "bias",
+                                           "residual",
+                                           "the partial sums of split-K",
+                                           "exponents",
+                                           "residues"};
   return kNames[static_cast<int>(space)];
 }
 
@@ -102,10 +110,42 @@ void check_alignment(std::intptr_t where, std::intptr_t bytes, bool is_write, st
 std::vector<Operand> operands_of(Geometry const& geometry, Arguments const& arguments, std::int64_t split_k_bytes) {
   std::vector<Operand> operands;
   if (geometry.is_empty()) return operands;
+  // Of steps of emulated precision: planes and residues have lines that end with padding, and exponents are arrays,
+  // too.
+  auto const of_bytes = [&](Space space, void const* data, std::int64_t bytes) {
+    auto const first = reinterpret_cast<std::intptr_t>(data);
+    operands.push_back({space, first, first, first + static_cast<std::intptr_t>(bytes), 1});
+  };
+  constexpr std::int64_t kExponent = sizeof(std::int32_t);
+  Planes const& planes = geometry.planes;
+  Compute const step = geometry.compute;
+  auto const rows = geometry.m.size() * geometry.l.size();
+  auto const columns = geometry.n.size() * geometry.l.size();
+  auto const line = plane_line(planes, geometry.k.size()) * planes.planes() * bytes_of(planes.type());
+  auto const residues = residue_line(geometry.n.size());
+  bool const has_planes = step == Compute::planes;
+  if (step == Compute::split) {
+    of_bytes(Space::c, arguments.data[Role::d], geometry.m.size() * line);
+    of_bytes(Space::exponents, arguments.exponents[0], geometry.m.size() * kExponent);
+  }
+  if (has_planes) {
+    of_bytes(Space::a, arguments.data[Role::a], rows * line);
+    of_bytes(Space::b, arguments.data[Role::b], columns * line);
+  }
+  if (has_planes || step == Compute::combine) {
+    of_bytes(Space::exponents, arguments.exponents[0], rows * kExponent);
+    of_bytes(Space::exponents, arguments.exponents[1], columns * kExponent);
+  }
+  if (step == Compute::residues) of_bytes(Space::c, arguments.data[Role::d], rows * residues);
+  if (step == Compute::combine && planes.has_residues()) {
+    of_bytes(Space::residues, arguments.residues, rows * residues * planes.planes());
+  }
   constexpr Space kSpaceOf[kRoles] = {Space::a, Space::b, Space::source, Space::c, Space::bias, Space::residual};
   for (int i = 0; i < kRoles; ++i) {
     auto const role = static_cast<Role>(i);
     if (!geometry.has(role) || (role == Role::c && geometry.c_is_d)) continue;
+    if (role == Role::d && (step == Compute::split || step == Compute::residues)) continue;
+    if (has_planes && (role == Role::a || role == Role::b)) continue;
     operands.push_back(operand_of(kSpaceOf[i], geometry, role, arguments.data[role]));
   }
   if (split_k_bytes > 0) {

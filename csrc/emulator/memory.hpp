@@ -11,8 +11,8 @@
 // what it calls. An access outside of what the launch was given, or not aligned as a GPU requires, ends the launch.
 namespace cute_py::emulator {
 
-enum class Space : std::uint8_t { a, b, c, shared, source, bias, residual, partial_sums };
-inline constexpr int kSpaces = 8;
+enum class Space : std::uint8_t { a, b, c, shared, source, bias, residual, partial_sums, exponents, residues };
+inline constexpr int kSpaces = 10;
 
 // An array that a launch was given: the bytes from its lowest to past its highest element.
 struct Operand {

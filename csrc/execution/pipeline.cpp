@@ -47,6 +47,13 @@ Arguments arguments_of(dispatch::Step const& step, std::array<void*, dispatch::k
     void* const start = step.geometry.has(role) ? base[static_cast<std::size_t>(place.source)] : nullptr;
     x.data[role] = start != nullptr ? static_cast<char*>(start) + place.offset : nullptr;
   }
+  if (step.planes) {
+    auto* const workspace = static_cast<char*>(base[static_cast<std::size_t>(dispatch::Source::workspace)]);
+    for (int i = 0; i < 2; ++i) {
+      x.exponents[i] = reinterpret_cast<std::int32_t*>(workspace + step.planes->exponents[i]);
+    }
+    x.residues = workspace + step.planes->residues;
+  }
   return x;
 }
 
@@ -152,6 +159,12 @@ Outline make_outline(Request const& request) {
     return outline;
   }
   outline.program = dispatch::make_program(folded, question);
+  std::string& refused = outline.program.refused;
+  if (!refused.empty()) {  // the operands come between the reason and the way out
+    refused.insert(refused.find('\n'), request.operands_text());
+    std::string const compute(request.compute.empty() ? request.float32_compute : request.compute);
+    throw UnsupportedProblemError(request.function->name + " with compute='" + compute + "' " + refused);
+  }
   return outline;
 }
 
@@ -273,6 +286,7 @@ void Key::assign(Request const& r) {
   add(r.function->id);
   add(r.what);
   add(r.compute);
+  add(r.float32_compute);
   add(r.out_dtype);
   add(r.kernel);
   if (r.config) {

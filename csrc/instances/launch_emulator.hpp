@@ -82,7 +82,7 @@ struct Emulator {
     return catalogue::json::value(catalogue::reflect_config<Config>());
   }
 
-  // Of copies, whose layouts are run-time values, there is nothing to tell, and nothing again of what
+  // Of copies and other passes, whose layouts are run-time values, there is nothing to tell, and nothing again of what
   // python/cute_py/tables has.
 #ifdef CUTE_PY_DESCRIBED
   static constexpr bool is_described = true;
@@ -91,7 +91,7 @@ struct Emulator {
 #endif
   template <class Config>
   static constexpr Describe describe = [] {
-    if constexpr (kernels::kCopies<Config> || is_described)
+    if constexpr (kernels::kCopies<Config> || kernels::kIsPass<Config> || is_described)
       return Describe(nullptr);
     else
       return Describe(&describe_config<Config>);

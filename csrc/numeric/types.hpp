@@ -23,6 +23,18 @@ using complex128 = cutlass::complex<double>;
 template <class T>
 inline constexpr bool kIsComplex = cutlass::is_complex<T>::value;
 
+// The type of a number's parts.
+template <class T>
+struct RealOfType {
+  using type = T;
+};
+template <class T>
+struct RealOfType<cutlass::complex<T>> {
+  using type = T;
+};
+template <class T>
+using RealOf = typename RealOfType<T>::type;
+
 // The C++ type of a DType. One without a row does not compile.
 template <DType type>
 struct CppTypeOf;

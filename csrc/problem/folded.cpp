@@ -125,6 +125,10 @@ Geometry transposed(Geometry const& geometry) {
 Folded::Folded(Geometry const& geometry) : geometry_(geometry) {
   Geometry& g = geometry_;
   for (Mode& mode : g.k) mode.only_in_a = mode.only_in_b = false;  // flags of the modes before the merge
+  if (is_of_a_step(g.compute)) {                                   // planes and exponents are in the order of the modes
+    for_each_group(g, [](Modes& modes) { coalesce_in_order(modes); });
+    return;
+  }
   if (!g.multiplies) {
     g.k = Modes({Mode{0, {}, false, false}});
     for_each_group(g, [](Modes& modes) {
@@ -132,7 +136,8 @@ Folded::Folded(Geometry const& geometry) : geometry_(geometry) {
     });
   }
   for (Modes* modes : {&g.m, &g.n, &g.l}) coalesce(*modes);
-  if (g.multiplies && g.batch_invariant) {
+  bool const keeps_k = g.batch_invariant || g.precision == Precision::reproducible;
+  if (g.multiplies && keeps_k) {
     // In the order of the subscripts, the last one fastest: neither extents nor strides decide in what order K is
     // added.
     std::reverse(g.k.begin(), g.k.end());
@@ -152,7 +157,7 @@ Folded::Folded(Geometry const& geometry) : geometry_(geometry) {
   }
   order(g.n, Role::d, !d_fast_in_m, Role::b, b_fast_in_n);
   sort(g.l, Role::d);
-  if (g.batch_invariant) return;
+  if (keeps_k) return;
   if (narrow) {
     sort(g.k, Role::a);
   } else if (g.multiplies) {
@@ -164,7 +169,8 @@ FoldedProduct::FoldedProduct(Geometry geometry)
     : asked_(std::move(geometry)),
       straight_(asked_),
       is_along_n_(asked_.compute != Compute::copy && fastest_group(Role::d, asked_.m, asked_.n) == 1) {
-  if (asked_.compute == Compute::copy || (asked_.batch_invariant && is_complex(asked_.compute))) {
+  bool const has_roles = asked_.compute != Compute::copy && !is_of_a_step(asked_.compute);
+  if (!has_roles || (asked_.batch_invariant && is_complex(asked_.compute))) {
     is_along_n_ = false;
   } else {
     exchanged_.emplace(transposed(asked_));

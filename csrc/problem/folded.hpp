@@ -17,7 +17,8 @@ int fastest_group(Role role, Modes const& first, Modes const& second);
 
 // A product with its modes canonicalised: those of one element are dropped, two that follow one another in every array
 // are coalesced, and they are sorted so that adjacent elements of a tile are contiguous in memory; those of K are
-// not sorted if the geometry is batch_invariant, since that is the order of the adds. Without a multiplication K is 0.
+// not sorted if the geometry is batch_invariant or reproducible, since that is the order of the adds. Without a
+// multiplication K is 0.
 class Folded {
  public:
   explicit Folded(Geometry const& geometry);
@@ -38,8 +39,8 @@ class FoldedProduct {
   Geometry const& asked() const { return asked_; }
   Folded const& folded(bool exchanged) const { return exchanged ? *exchanged_ : straight_; }
 
-  // May A and B be exchanged? Not of a copy. Not of a batch_invariant complex product: an exchange changes the order of
-  // the adds in it, and so its bits.
+  // May A and B be exchanged? Not of a copy, nor of a step of emulated precision. Not of a batch_invariant complex
+  // product: an exchange changes the order of the adds in it, and so its bits.
   bool may_exchange() const { return exchanged_.has_value(); }
 
   // Kernels write D along m. If D's unit stride is in N, that is a reason to exchange.

@@ -7,6 +7,7 @@
 #include "base/activation.hpp"
 #include "base/dtype.hpp"
 #include "problem/modes.hpp"
+#include "problem/planes.hpp"
 
 // What a product is, without what changes from call to call: D(m,n,l) = epilogue(alpha * sum_k A(m,k,l) * B(n,k,l) +
 // beta * C(m,n,l)). A copy, D(m) = A(m), has no B and no other group.
@@ -27,9 +28,11 @@ struct Geometry {
   PerRole<std::uint8_t> log2_alignment;  // of the pointer, up to kMaxLog2Alignment
 
   Compute compute = Compute::f32;
-  bool multiplies = true;  // alpha and K are not 0: A and B are read
-  bool reads_c = false;    // beta is not 0
-  bool c_is_d = false;     // C, if it is read, is the result itself
+  Precision precision = Precision::exact;  // as it was asked for
+  Planes planes;                           // of a step of emulated precision
+  bool multiplies = true;                  // alpha and K are not 0: A and B are read
+  bool reads_c = false;                    // beta is not 0
+  bool c_is_d = false;                     // C, if it is read, is the result itself
   bool has_bias = false;
   bool has_residual = false;
   bool scales = false;    // by a number that is not 1
@@ -52,7 +55,7 @@ struct Geometry {
       case Role::a:
         return multiplies;
       case Role::b:
-        return multiplies && compute != Compute::copy;
+        return multiplies && compute != Compute::copy && compute != Compute::split;
       case Role::c:
         return reads_c;
       case Role::d:
@@ -95,9 +98,9 @@ inline bool is_contiguous_reduction(Geometry const& g) {
 
 inline bool operator==(Geometry const& x, Geometry const& y) {
   auto const all = [](Geometry const& g) {
-    return std::tie(g.m, g.n, g.k, g.l, g.type, g.log2_alignment, g.compute, g.multiplies, g.reads_c, g.c_is_d,
-                    g.has_bias, g.has_residual, g.scales, g.saturate, g.activation, g.conj_a, g.conj_b,
-                    g.batch_invariant, g.is_sum, g.b_is_one, g.real_scalars, g.padded_a, g.padded_b);
+    return std::tie(g.m, g.n, g.k, g.l, g.type, g.log2_alignment, g.compute, g.precision, g.planes, g.multiplies,
+                    g.reads_c, g.c_is_d, g.has_bias, g.has_residual, g.scales, g.saturate, g.activation, g.conj_a,
+                    g.conj_b, g.batch_invariant, g.is_sum, g.b_is_one, g.real_scalars, g.padded_a, g.padded_b);
   };
   return all(x) == all(y);
 }
@@ -110,6 +113,11 @@ struct Arguments {
   double scale = 1;
   void* split_k_workspace = nullptr;  // counters and partial sums of split-K; see Schedule
   std::uint64_t launch = 0;           // of a split K, the number of this launch: a multiple of 16, not 0, unique
+
+  // Of a step of emulated precision: the exponents of A's rows and of B's (kNotFinite of a row that is not finite),
+  // those of a row of L after the other; and the residues that a result is reconstructed from.
+  std::int32_t* exponents[2] = {nullptr, nullptr};
+  void const* residues = nullptr;
 };
 
 template <class Self, class Visit>

@@ -288,18 +288,23 @@ class Maker {
                                     r_.operands_text() +
                                     "\n  next: split K and add the products, or convert A and B to float32");
     }
-    if (!r_.compute.empty()) {
-      auto const asked = by_name<Compute>(r_.compute, kComputes);
+    bool const is_float32 = a == DType::f32 && b == DType::f32;
+    compute_ = r_.compute.empty() && is_float32 && !function_.b_is_one ? r_.float32_compute : r_.compute;
+    if (!compute_.empty() && !read_precision(*compute)) {
+      auto const asked = by_name<Compute>(compute_, kComputes);
       if (!asked) {
         std::string names;
         for (int i = 0; i < kComputes; ++i) {
           names += (i == 0 ? "" : ", ") + std::string(name_of(static_cast<Compute>(i)));
         }
-        throw OperandError(function_.name + ": compute is one of " + names + ", got '" + std::string(r_.compute) + "'");
+        for (PrecisionRow const& row : kPrecisionTable) {
+          if (!by_name<Compute>(row.name, kComputes)) names += std::string(", ") + row.name;
+        }
+        throw OperandError(function_.name + ": compute is one of " + names + ", got '" + std::string(compute_) + "'");
       }
       auto const factors = factor_types(*asked);
       if (!contains(factors, a) || !contains(factors, b)) {
-        throw UnsupportedProblemError(function_.name + " with compute='" + std::string(r_.compute) +
+        throw UnsupportedProblemError(function_.name + " with compute='" + std::string(compute_) +
                                       "' takes A and B of " + type_names(factors) + r_.operands_text() +
                                       "\n  next: convert them, or leave compute out");
       }
@@ -316,6 +321,25 @@ class Maker {
       }
       product_.type = *asked;
     }
+  }
+
+  // Is `compute` a way to emulate precision? "fast_float32" is one of factors that are no float8.
+  bool read_precision(Compute own) {
+    for (PrecisionRow const& row : kPrecisionTable) {
+      if (compute_ != row.name) continue;
+      bool const is_any = row.precision == Precision::reproducible;
+      if (!is_any && row.compute == Compute::f32 && is_float8(*a_.type())) return false;
+      DTypeSet const takes = is_any ? types(DType::f32, DType::f64, DType::c64) : types(type_of_sums(row.compute));
+      if (!contains(takes, type_of_sums(own)) || !contains(kWide, type_of_sums(own))) {
+        throw UnsupportedProblemError(function_.name + " with compute='" + row.name + "' multiplies " +
+                                      type_names(takes) + r_.operands_text() +
+                                      "\n  next: convert A and B, or leave compute out");
+      }
+      g_.compute = own;
+      if (!function_.b_is_one) g_.precision = row.precision;  // else nothing is multiplied
+      return true;
+    }
+    return false;
   }
 
   // What the functions with a BLAS name require of strides.
@@ -525,6 +549,7 @@ class Maker {
   View const& a_;
   View const& b_;
   Labels labels_;
+  std::string_view compute_;
   std::vector<Letter> letters_;
   Product product_;
   Geometry& g_;

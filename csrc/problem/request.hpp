@@ -72,6 +72,7 @@ struct Request {
   bool any_order = false;                      // a new result lies as suits the product
   std::int64_t workspace_limit = kNoLimit;     // bytes that its steps may take beside the arrays
   std::string_view compute;                    // "" for the types' own
+  std::string_view float32_compute;            // in its place where it is "" and A and B are float32
   std::string_view out_dtype;                  // "" for the factors' own
   std::string_view kernel = "auto";            // or a kernel's name, or a variant's
   std::optional<Config> config;                // in place of a choice

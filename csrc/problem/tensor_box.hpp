@@ -91,6 +91,11 @@ constexpr DType type_in_boxes(DType factor) {
   return factor == DType::i8 ? DType::i32 : is_float8(factor) ? DType::bf16 : factor;
 }
 
+// Of products of planes: whole sums, or what is left of them modulo a number.
+constexpr DType type_in_boxes(DType factor, Compute compute) {
+  return compute == Compute::planes ? DType::f32 : compute == Compute::residues ? DType::i8 : type_in_boxes(factor);
+}
+
 // May TMA store it, too? TMA reads single elements, and writes pieces of 16 bytes, the last one of a line as
 // well.
 inline bool may_store_boxes(Geometry const& g, Role role, Modes const& fast, Modes const& other) {
@@ -110,7 +115,9 @@ inline bool has_short_strides(Modes const& group, Role role) {
 
 // May TMA store D, because the epilogue is done in registers? `along_n`: D's unit stride is in N.
 inline bool finishes_in_boxes(Geometry const& g, bool along_n) {
-  if (g.type[Role::d] != type_in_boxes(g.type[Role::a])) return false;
+  if (g.type[Role::d] != type_in_boxes(g.type[Role::a], g.compute)) return false;
+  // Lines of residues end with pieces of 16 bytes.
+  if (g.compute == Compute::residues) return along_n && lies_in_boxes(g, Role::d, g.n, g.m);
   if (!(along_n ? may_store_boxes(g, Role::d, g.n, g.m) : may_store_boxes(g, Role::d, g.m, g.n))) return false;
   if (g.is_plain() && !g.reads_c) return true;
   // Vectors of C are read and written as such.

@@ -16,6 +16,7 @@ char const* letter(Major major, Role factor) {
 Modes const& own(Geometry const& g, Role factor) { return factor == Role::a ? g.m : g.n; }
 
 Obstacle obstacle_in(Geometry const& g, Role factor, Major major) {
+  if (g.compute == Compute::planes) return {};  // they lie as they were laid out
   Modes const& mn = own(g, factor);
   return major == Major::k ? obstacle_to_boxes(g, factor, g.k, mn) : obstacle_to_boxes(g, factor, mn, g.k);
 }

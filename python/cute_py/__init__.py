@@ -45,6 +45,7 @@ from cute_py.products.epilogue import Epilogue
 from cute_py.products.explanation import Candidate, Explanation
 from cute_py.products.gemm import gemm
 from cute_py.products.permutation import permute
+from cute_py.products.precision import get_float32_compute, set_float32_compute
 from cute_py.products.product import Product
 from cute_py.products.tuning import Tuning, forget_tuning, load_tuning, save_tuning, tune
 from cute_py.products.views import matrix_transpose, transpose
@@ -99,6 +100,7 @@ __all__ = [
     "explain",
     "forget_tuning",
     "gemm",
+    "get_float32_compute",
     "get_num_threads",
     "kernels",
     "ladder",
@@ -109,6 +111,7 @@ __all__ = [
     "permute",
     "register_threadpoolctl",
     "save_tuning",
+    "set_float32_compute",
     "set_num_threads",
     "tma_check",
     "tma_partition",

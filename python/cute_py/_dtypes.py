@@ -17,6 +17,7 @@ __all__ = [
     "FLOAT8",
     "HALVES",
     "NOT_IN_NUMPY",
+    "STEPS",
     "Compute",
     "DTypeName",
     "ElementType",
@@ -37,8 +38,24 @@ DTypeName: TypeAlias = Literal[
     "float8_e4m3fn",
     "float8_e5m2",
 ]
-# What sums are formed in. tfloat32 and fast_float32 are no types of arrays: both are stored as float32.
-Compute: TypeAlias = Literal["float32", "tfloat32", "float64", "complex64", "complex128", "int32", "fast_float32"]
+# What sums are formed in. tfloat32 is no type of arrays: it is stored as float32. The last ones emulate precision.
+Compute: TypeAlias = Literal[
+    "float32",
+    "tfloat32",
+    "float64",
+    "complex64",
+    "complex128",
+    "int32",
+    "fast_float32",
+    "fast_float64",
+    "fast_complex64",
+    "fast_complex128",
+    "fp16x3",
+    "bf16x6",
+    "reproducible",
+]
+# The steps of emulated precision, which no product of its own computes.
+STEPS = ("split", "planes", "residues", "combine")
 
 
 class ElementType(NamedTuple):
@@ -125,8 +142,12 @@ ALIASES: dict[str, str] = {
 
 
 def stored_as(name: str) -> str:
-    """Return the type that arrays have, or sums are held in: float32 for tfloat32 and fast_float32, else the same."""
-    return "float32" if name in ("tfloat32", "fast_float32") else name
+    """Return the type that arrays have, or sums are held in: float32 for tfloat32, fp16x3 and the like, float64 for
+    fast_float64, else the same. Of reproducible sums it is the factors' own, which the name does not tell: float32.
+    """
+    if name in ("tfloat32", "fp16x3", "bf16x6", "reproducible"):
+        return "float32"
+    return name.removeprefix("fast_")
 
 
 @lru_cache(maxsize=64)

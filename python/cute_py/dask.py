@@ -270,7 +270,7 @@ def _product(of: Explanation, factors: list[_Indexed], result: str, alpha: compl
     product = _Product(
         _letters(labels, result),
         1.0 if in_parts else alpha,
-        of.compute,
+        of.precision or of.compute,
         of_parts.name,
         len(in_parts),
         of.function,

@@ -28,6 +28,7 @@ from cute_py.errors import OperandError
 from cute_py.machine.devices import cuda_available
 from cute_py.products.gemm import gemm
 from cute_py.products.permutation import permute
+from cute_py.products.precision import bound_of
 from cute_py.units.emulator import compile_all
 
 __all__ = [
@@ -200,7 +201,7 @@ def _compute_of(*arrays: npt.ArrayLike) -> str:
 
 
 def _is_single(compute: str) -> bool:
-    return compute in ("float32", "tfloat32", "fast_float32", "complex64")
+    return stored_as(compute) in ("float32", "complex64")
 
 
 def _reference(
@@ -248,7 +249,11 @@ def _ratio(
     beta: complex,
     compute: str | None,
 ) -> float:
-    compute = compute or _compute_of(A, B)
+    own = _compute_of(A, B)
+    precision = compute if compute is not None and compute in _PLANES else None
+    if precision is not None:
+        compute = own if precision == "reproducible" else stored_as(precision)
+    compute = compute or own
     reference, products, added = _reference(subscripts, A, B, C, alpha, beta, compute)
     got = _wide(result)
     if got.shape != reference.shape:
@@ -275,6 +280,8 @@ def _ratio(
         gamma = n * u / (1 - n * u)
         if compute == "tfloat32":
             gamma += 2.0**-10 + 2.0**-22  # each factor is rounded to 11 bits
+        if precision is not None:
+            gamma = u if stored_as(compute) in ("float32", "complex64") else u + gamma / 2  # that of the reference
         if np.asarray(A).dtype.name in FLOAT8:
             # A tensor core keeps 13 bits behind the largest of 32 products and their sum so far, each of which may lose
             # as much; after 128 of them, unless it shall be fast, that is added in float32.
@@ -282,6 +289,8 @@ def _ratio(
             gamma += 2.0**-8 * (steps if compute == "fast_float32" else min(steps, 4))
         scaled = np.where(products == 0, 0.0, size * products)
         bound = gamma * scaled + 2 * u * added + (u + u_out) * np.abs(reference)
+        if precision is not None:
+            bound += size * _bound_of_planes(subscripts, _wide(A), _wide(B), k, _PLANES[precision][compute], products)
         bound += n * smallest * max(1.0, size if math.isfinite(size) else 1.0) + smallest_out
         same = np.where(np.isnan(reference), np.isnan(got), got == reference)
         finite = np.isfinite(reference)
@@ -292,6 +301,36 @@ def _ratio(
     if np.asarray(reference).dtype.kind == "c" and not finite.all():
         ratio = np.where(finite | np.isnan(got) | np.isinf(got), np.where(finite, ratio, 0.0), np.inf)
     return float(np.where(finite & too_large, 0.0, np.where(np.isnan(ratio), np.inf, ratio)).max())
+
+
+# The planes of each way to emulate precision, by the type of the sums.
+_PLANES: dict[str, dict[str, tuple[str, int]]] = {
+    "fp16x3": {"float32": ("fp16", 2)},
+    "bf16x6": {"float32": ("bf16", 3)},
+    "fast_float64": {"float64": ("residues", 14)},
+    "fast_complex64": {"complex64": ("gaussian", 7)},
+    "fast_complex128": {"complex128": ("gaussian", 15)},
+    "reproducible": {"float32": ("residues", 8), "complex64": ("gaussian", 8), "float64": ("residues", 15)},
+}
+
+
+def _bound_of_planes(subscripts: str, a: Array, b: Array, k: int, planes: tuple[str, int], products: Array) -> Array:
+    """Return the bound of emulated precision for each element, see `products.precision.bound_of`."""
+    bound = bound_of(*planes, k)
+    inputs, _, output = subscripts.partition("->")
+    rows = []
+    for letters, x in zip(inputs.split(","), (np.abs(a), np.abs(b)), strict=True):
+        scale = x.max(initial=0.0) or 1.0
+        kept = "".join(letter for letter in letters if letter in output)
+        norms = scale * np.sqrt(np.einsum(f"{letters}->{kept}", (x / scale) ** 2))
+        summed = tuple(i for i, letter in enumerate(letters) if letter not in output)
+        rows.append((kept, norms, x.max(axis=summed, initial=0.0)))
+    (of_a, norm_a, most_a), (of_b, norm_b, most_b) = rows
+    terms = f"{of_a},{of_b}->{output}"
+    found: Array = bound.of_products * products
+    found = found + bound.of_norms * np.einsum(terms, norm_a, norm_b)
+    found = found + bound.of_largest * np.einsum(terms, most_a, most_b)
+    return found
 
 
 def _rounding(name: str) -> tuple[float, float, float]:
@@ -450,6 +489,8 @@ def _problems(
 
 def _extents(variant: Kernel) -> list[tuple[int, int, int]]:
     m, n, k = variant.tile
+    if variant.is_step:
+        return [(65, 131, 150), (1, 40, 33)]
     if not variant.multiplies:
         return [(m + 1, n + 3, 16), (2 * m, 3, 32), (1, 5, 16)]
     if not variant.predicated:
@@ -468,6 +509,8 @@ def _verify_one(
     alpha: float,
     beta: float,
 ) -> Check:
+    if variant.is_step:
+        return _verify_step(generator, variant, target, extents)
     if not variant.multiplies:
         return _verify_copy(generator, variant, target, extents)
     compute: Any = variant.compute
@@ -512,6 +555,32 @@ def _verify_one(
         except Exception as problem_found:
             error = f"{type(problem_found).__name__}: {problem_found}"
             break
+    return Check(variant.name, target, problem, error)
+
+
+def _verify_step(generator: np.random.Generator, variant: Kernel, target: str, extents: tuple[int, int, int]) -> Check:
+    """Check products of which a kernel is a step, in each way to emulate precision that it is for."""
+    m, n, k = extents
+    problem = f"M={m} N={n} K={k}"
+    error = None
+    # The kernel that multiplies, by name; any of the family where the step is another one.
+    kernel = variant.name if variant.kernel == "gemm_sm90" else "gemm_sm90"
+    for compute in variant.precisions:
+        own = variant.factors[-1]
+        names = list(_PLANES[compute]) if own not in _PLANES[compute] else [own]
+        for name in names:
+            dtype = numpy_type(name)
+            A, B, C = (generator.standard_normal(shape).astype(dtype) for shape in ((m, k), (n, k), (m, n)))
+            if dtype.kind == "c":
+                A, B = A + 1j * A[::-1], B - 1j * B[:, ::-1]
+            A[0] = 0
+            got, before = C.copy(), C.copy()
+            try:
+                gemm(A, B, got, alpha=-0.5, beta=2.0, kernel=kernel, device=target, compute=compute)
+                check_gemm(got, A, B, before, alpha=-0.5, beta=2.0, compute=compute)
+            except Exception as problem_found:
+                error = f"{compute} {name}: {type(problem_found).__name__}: {problem_found}"
+                break
     return Check(variant.name, target, problem, error)
 
 

@@ -74,7 +74,8 @@ struct Print {
   void entry(char const* name) const {
     print(kernels::traits_of<Family, Config, Layout>(name, Target::cuda), kernels::resources_of<Family, Config>());
     std::string config = "null";
-    if constexpr (!kernels::kCopies<Config>) config = catalogue::json::value(catalogue::reflect_config<Config>());
+    if constexpr (!kernels::kCopies<Config> && !kernels::kIsPass<Config>)
+      config = catalogue::json::value(catalogue::reflect_config<Config>());
     std::fprintf(stderr, "%s %s\n", name, config.c_str());
   }
 };

@@ -135,6 +135,12 @@ struct Name {
   }
 };
 
+// Is a Config one of a pass over arrays, a step of emulated precision?
+template <class Config, class = void>
+inline constexpr bool kIsPass = false;
+template <class Config>
+inline constexpr bool kIsPass<Config, std::enable_if_t<Config::is_pass>> = true;
+
 // Is a Config one of copies?
 template <class Config, class = void>
 inline constexpr bool kCopies = false;
@@ -147,6 +153,8 @@ constexpr Name name_of() {
   using Config = typename Row::template Config<T, Layout>;
   if constexpr (kCopies<Config>) {
     return Name().append(Family::name).append_bits(8 * Config::bytes);
+  } else if constexpr (kIsPass<Config>) {
+    return Name().append(Family::name).append(numeric::kLettersOf<T>);
   } else {
     using Tiler = typename Config::CtaTiler;
     Name name;
@@ -186,9 +194,16 @@ inline constexpr DTypeSet kOwnResults = 0;
 template <class Config>
 inline constexpr DTypeSet kOwnResults<Config, std::void_t<decltype(Config::own_results)>> = Config::own_results;
 
+// Is a Config of a product that is a step of emulated precision?
+template <class Config, class = void>
+inline constexpr bool kIsStep = false;
+template <class Config>
+inline constexpr bool kIsStep<Config, std::enable_if_t<is_of_a_step(Config::step)>> = true;
+
 // What the products of a Config are formed and summed in.
 template <class Config>
 constexpr Compute compute_of() {
+  if constexpr (kIsStep<Config>) return Config::step;
   if (std::is_same_v<typename Config::TA, cutlass::tfloat32_t>) return Compute::tf32;
   if (kSumsFast<Config>) return Compute::fast_f32;
   constexpr Compute kOwn[] = {Compute::f32, Compute::f64, Compute::c64, Compute::c128, Compute::i32};
@@ -258,6 +273,26 @@ constexpr Traits traits_of_copies(char const* name, Target target) {
           false};
 }
 
+template <class Family, class Config>
+constexpr Traits traits_of_pass(char const* name, Target target) {
+  Traits t{};
+  t.name = name;
+  t.kernel = Family::name;
+  t.target = target;
+  t.needs = {Config::compute_capability, false, static_cast<int>(sizeof(typename Config::SharedStorage)), Isa::baseline,
+             Isa::baseline};
+  DTypeSet const own = types(numeric::kDTypeOf<typename Config::Number>);
+  t.types = {Config::compute, own, Config::results, epilogue_types(Config::results), true, true};
+  t.modes = {kMaxKernelModes, kMaxKernelModes, kMaxKernelModes};
+  t.limits = {0, 0, kMostCounted, kMostCounted, kMostTiles};
+  t.operands.kind = OperandRule::Kind::strided;
+  t.operands.letters = "any";
+  t.operands.element_alignment = static_cast<int>(sizeof(typename Config::Real));
+  for (int i = 0; i < 3; ++i) t.tile[i] = Config::tile[i];
+  t.fuses = true;
+  return t;
+}
+
 template <class Family, class Config, class Layout>
 constexpr Traits traits_of_gemm(char const* name, Target target) {
   using Params = typename Family::template Params<Config>;
@@ -309,6 +344,8 @@ template <class Family, class Config, class Layout>
 constexpr Traits traits_of(char const* name, Target target) {
   if constexpr (kCopies<Config>) {
     return traits_of_copies<Family, Config>(name, target);
+  } else if constexpr (kIsPass<Config>) {
+    return traits_of_pass<Family, Config>(name, target);
   } else {
     return traits_of_gemm<Family, Config, Layout>(name, target);
   }
@@ -326,7 +363,7 @@ inline constexpr bool kIsCooperative<Config, std::void_t<decltype(Config::ping_p
 
 template <class Family, class Config>
 constexpr Resources resources_of() {
-  if constexpr (kCopies<Config>) {
+  if constexpr (kCopies<Config> || kIsPass<Config>) {
     return {Config::threads, Config::ctas_per_multiprocessor, 1, 0, 1, 0};
   } else {
     using Params = typename Family::template Params<Config>;

@@ -16,20 +16,29 @@ CUTE_DEVICE void find_lines(Epilogue<T> const& e, TileOfD const& tile, int threa
   places[thread] = across.offset((e.along_n ? tile.first_m : tile.first_n) + thread, kEpilogueD);
 }
 
+// No row and no column is left out.
+struct NothingLeftOut {
+  static constexpr bool any = false;
+  CUTE_DEVICE bool operator()(int, int) const { return false; }
+};
+
 // Writes sums in shared memory to D by the whole epilogue: lines contiguous along n, or else along m, each `length` long.
 // `Threads` threads share them. Line l begins at sums + l * pitch, and in D where places[l] says, as find_lines found it.
-template <class Config, int Threads>
+// Elements of which leaves_out(row,column) is true are not written.
+template <class Config, int Threads, class LeavesOut = NothingLeftOut>
 CUTE_DEVICE void store_lines(EpilogueOf<typename Config::TE> const& product, TileOfD const& tile, int length, int thread,
-                             std::int64_t const* places, typename Config::TC const* sums, int pitch) {
+                             std::int64_t const* places, typename Config::TC const* sums, int pitch,
+                             LeavesOut const& leaves_out = {}) {
   using T = typename Config::TE;
   auto const& e = product.e;
   int const lines = e.along_n ? tile.rows : tile.columns;
-  auto const own = thread_of_lines<Threads>(thread, length, e.is_plain ? e.run : 1);
+  bool const is_plain = e.is_plain && !LeavesOut::any;
+  auto const own = thread_of_lines<Threads>(thread, length, is_plain ? e.run : 1);
   if (own.x >= (e.along_n ? tile.columns : tile.rows)) return;
   auto const& along = e.along_n ? e.n : e.m;
   int const index = (e.along_n ? tile.first_n : tile.first_m) + own.x;
   sums += own.x;
-  if (e.is_plain) {
+  if (is_plain) {
     LinesOfThread<typename Config::TC> const of_thread{sums, pitch, places, own.first_line, own.count(lines), own.log2_step};
     return write_plain<Config::plain_results, 8>(product, of_thread, along.offset(index, kEpilogueD));
   }
@@ -38,20 +47,28 @@ CUTE_DEVICE void store_lines(EpilogueOf<typename Config::TE> const& product, Til
   auto at_line = across((e.along_n ? tile.first_m : tile.first_n) + own.first_line);
   int const step = 1 << own.log2_step;
   sums += own.first_line * pitch;
+  int const first_across = e.along_n ? tile.first_m : tile.first_n;
   CUTE_NO_UNROLL
   for (int line = own.first_line; line < lines; line += step) {
-    product.template finish<Config::own_results>(numeric::convert<T>(*sums), at_x, at_line);
-    CUTE_UNROLL
-    for (int i = 0; i < 4; ++i) at_line.in[i] += step * across.stride[i][0];
+    if (!leaves_out(e.along_n ? first_across + line : index, e.along_n ? index : first_across + line)) {
+      product.template finish<Config::own_results>(numeric::convert<T>(*sums), at_x, at_line);
+    }
+    if constexpr (Config::planes > 1) {
+      at_line = across(first_across + line + step);  // a tile has elements of several modes
+    } else {
+      CUTE_UNROLL
+      for (int i = 0; i < 4; ++i) at_line.in[i] += step * across.stride[i][0];
+    }
     sums += step * pitch;
   }
 }
 
 // Writes a warpgroup's sums by the whole epilogue. `step_m`: from the first of its rows to the next 64, where there are more.
 // The barrier is the warpgroup's.
-template <class Config, int step_m, class Accumulators, class Barrier>
+template <class Config, int step_m, class Accumulators, class Barrier, class LeavesOut = NothingLeftOut>
 CUTE_DEVICE void store_sums(EpilogueOf<typename Config::TE> const& product, Accumulators const& acc, TileOfD const& tile,
-                            unsigned char* out, std::int64_t* places, Barrier const& barrier) {
+                            unsigned char* out, std::int64_t* places, Barrier const& barrier,
+                            LeavesOut const& leaves_out = {}) {
   using namespace cute;
   constexpr int columns = Config::sum_columns;
   constexpr int chunks_n = Config::BlkN::value / columns;
@@ -85,7 +102,7 @@ CUTE_DEVICE void store_sums(EpilogueOf<typename Config::TE> const& product, Accu
     barrier.sync();  // sums and places become visible to the warpgroup
 
     store_lines<Config, 128>(product, part, along_n ? columns : Config::box, thread, places, sums,
-                             along_n ? row_stride : column_stride);
+                             along_n ? row_stride : column_stride, leaves_out);
   }
 }
 

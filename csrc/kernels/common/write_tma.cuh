@@ -10,7 +10,7 @@
 namespace cute_py::kernels {
 
 // Writes the 64 rows and some columns of a warpgroup's sums, `first` the first of these, to shared memory as TMA takes them
-// from there: lines of 128 bytes, swizzled. Elements of two bytes: 64 columns, by stmatrix. Of four bytes: 32 columns, in one
+// from there: lines of 128 bytes, swizzled. Elements of a byte: 128 columns. Of two bytes: 64 columns, by stmatrix. Of four bytes: 32 columns, in one
 // box of 64 rows, or, along m, in two of 32 rows.
 template <bool along_n, class D, class T, class Accumulators>
 CUTE_DEVICE void to_box(T const& alpha, Accumulators const& acc, int first, unsigned char* to) {
@@ -35,6 +35,18 @@ CUTE_DEVICE void to_box(T const& alpha, Accumulators const& acc, int first, unsi
         SM90_U32x4_STSM_N::copy(piece[0], piece[1], piece[2], piece[3], vectors);
       } else {
         SM90_U16x8_STSM_T::copy(piece[0], piece[1], piece[2], piece[3], vectors);
+      }
+    }
+  } else if constexpr (sizeof(D) == 1) {
+    static_assert(along_n);
+    CUTE_UNROLL
+    for (int j = 0; j < 16; ++j) {  // 8 columns at a time
+      int const column = 8 * j + wgmma_column(thread);
+      CUTE_UNROLL
+      for (int i = 0; i < 2; ++i) {
+        int const row = wgmma_row(thread) + 8 * i;
+        *reinterpret_cast<AlignedArray<D, 2>*>(to + row * 128 + (column / 16 ^ row % 8) * 16 + column % 16) =
+            two_at((first / 8 + j) * 4 + 2 * i);
       }
     }
   } else {

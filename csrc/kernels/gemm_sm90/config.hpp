@@ -20,6 +20,21 @@ struct WgmmaTile {
   static constexpr int stages = stages_;
   static constexpr bool promotes = promotes_;
   static constexpr int boxes = boxes_;  // of D, of a warpgroup, on their way out
+  static constexpr int planes = 1;
+  static constexpr bool residues = false;
+};
+
+// Emulated precision. Sums of int8 are reduced modulo a number, one for each product of a batch, or two.
+template <int m, int n, int stages_, bool ping_pong_>
+struct ResidueTile : WgmmaTile<m, n, stages_, ping_pong_> {
+  static constexpr bool residues = true;
+};
+
+// Factors in two or three planes of 16 bits. The products of the largest planes have accumulators of their own, which
+// are added to others after each step of K (promoted).
+template <int m, int n, int stages_, int planes_>
+struct PlaneTile : WgmmaTile<m, n, stages_, false, true> {
+  static constexpr int planes = planes_;
 };
 
 // Warp-specialised: a producer warp, and consumer warpgroups that multiply and run the epilogue.
@@ -47,7 +62,10 @@ struct GemmSm90 {
   using BlkK = cute::Int<tile_k>;
   using CtaTiler = cute::Shape<BlkM, BlkN, BlkK>;  // (BLK_M,BLK_N,BLK_K)
 
-  static constexpr int max_cluster = 8;  // CTAs that share a tile's K
+  static constexpr int planes = Tile::planes;       // of a factor; 1: it is one of 16 bits itself, or of another type
+  static constexpr bool residues = Tile::residues;  // sums are reduced modulo a number
+  static constexpr Compute step = residues ? Compute::residues : planes > 1 ? Compute::planes : Compute::copy;
+  static constexpr int max_cluster = residues || planes > 1 ? 0 : 8;  // CTAs that share a tile's K
   static constexpr int stages = Tile::stages;
   static constexpr bool ping_pong = Tile::ping_pong;
   static constexpr bool promotes = Tile::promotes;
@@ -59,8 +77,8 @@ struct GemmSm90 {
 
   // setmaxnreg: a CTA starts with equally many registers for each thread; the producer warpgroup gives most of its own
   // to the consumer warpgroups.
-  static constexpr int producer_registers = 56;
-  static constexpr int consumer_registers = 224;
+  static constexpr int producer_registers = planes > 1 ? 24 : 56;
+  static constexpr int consumer_registers = planes > 1 ? 240 : 224;
 
   // Of 32 bits an m-major A, which the instruction does not take out of shared memory, comes by way of registers.
   static constexpr bool a_in_registers = sizeof(T) == 4 && major_a == Major::mn;
@@ -76,10 +94,10 @@ struct GemmSm90 {
   using TiledMma = decltype(cute::make_tiled_mma(
       Instruction{}, cute::Layout<cute::Shape<cute::Int<consumers_of_tile>, cute::_1, cute::_1>>{}));
 
-  using SmemA = WgmmaSmem<T, major_a, BlkM, BlkK, stages>;
-  using SmemB = WgmmaSmem<T, major_b, BlkN, BlkK, stages>;
+  using SmemA = WgmmaSmem<T, major_a, BlkM, BlkK, stages * planes>;
+  using SmemB = WgmmaSmem<T, major_b, BlkN, BlkK, stages * planes>;
   // As wgmma's descriptors are made of them, whose swizzle is one of addresses; and as layouts of elements.
-  using SwizzledA = typename SmemA::type;  // (m,k,pipe)
+  using SwizzledA = typename SmemA::type;  // (m,k,pipe), the planes of a stage side by side
   using SwizzledB = typename SmemB::type;  // (n,k,pipe)
   using SmemLayoutA = decltype(cute::as_position_independent_swizzle_layout(SwizzledA{}));
   using SmemLayoutB = decltype(cute::as_position_independent_swizzle_layout(SwizzledB{}));
@@ -87,7 +105,7 @@ struct GemmSm90 {
   // The most rows of a box. With multicast each CTA loads half of them.
   static constexpr int copy_rows_a = SmemA::chunk;
   static constexpr int copy_rows_b = SmemB::chunk;
-  static constexpr int stage_bytes = (BlkM::value + BlkN::value) * tile_k * static_cast<int>(sizeof(T));
+  static constexpr int stage_bytes = (BlkM::value + BlkN::value) * tile_k * planes * static_cast<int>(sizeof(T));
 
   // An epilogue buffer: 64 rows of D, of a warpgroup, and as many columns as fill 8 KB; two in turn. Or sums of 64 rows
   // and some columns.
@@ -95,7 +113,7 @@ struct GemmSm90 {
   static constexpr int out_boxes = Tile::boxes;
   static constexpr int box_bytes = box * 128;
   static constexpr int out_bytes = out_boxes * box_bytes;
-  using BoxElement = numeric::CppType<type_in_boxes(numeric::kDTypeOf<T>)>;  // of D
+  using BoxElement = numeric::CppType<type_in_boxes(numeric::kDTypeOf<T>, step)>;  // of D
   // The types that are written in vectors, if there is nothing more to do, and those beside the ones of all kernels.
   static constexpr DTypeSet plain_results =
       types(numeric::kDTypeOf<BoxElement>) | (std::is_integral_v<T> ? 0 : types(DType::f32));
@@ -117,7 +135,7 @@ struct GemmSm90 {
     std::uint64_t empty[stages];          // a stage has been read
     bool is_last;                         // of the clusters that share a tile
   };
-  static_assert(partial_bytes <= stages * stage_bytes);
+  static_assert(max_cluster == 0 || partial_bytes <= stages * stage_bytes);
 
   static constexpr int compute_capability = 90;
   static constexpr int ctas_per_multiprocessor = 1;
@@ -146,5 +164,15 @@ template <class T, Major major_a, Major major_b, Form>
 using GemmSm90Promoted64x128 = GemmSm90<T, major_a, major_b, WgmmaTile<64, 128, 8, true, true>>;
 template <class T, Major major_a, Major major_b, Form>
 using GemmSm90Promoted64x64 = GemmSm90<T, major_a, major_b, WgmmaTile<64, 64, 12, true, true>>;
+
+// Emulated precision.
+template <class T, Major major_a, Major major_b, Form>
+using GemmSm90Residues128x128 = GemmSm90<T, major_a, major_b, ResidueTile<128, 128, 6, true>>;
+template <class T, Major major_a, Major major_b, Form>
+using GemmSm90Residues128x256 = GemmSm90<T, major_a, major_b, ResidueTile<128, 256, 4, false>>;
+template <class T, Major major_a, Major major_b, Form>
+using GemmSm90TwoPlanes128x128 = GemmSm90<T, major_a, major_b, PlaneTile<128, 128, 3, 2>>;
+template <class T, Major major_a, Major major_b, Form>
+using GemmSm90ThreePlanes128x128 = GemmSm90<T, major_a, major_b, PlaneTile<128, 128, 2, 3>>;
 
 }  // namespace cute_py::kernels

@@ -9,7 +9,7 @@
 // Requires:  any M, N, K >= 0; modes that TMA can follow
 // Numerics:  products exact (of tfloat32: of factors that TMA rounds), groups of k ascending, summed by the tensor core in
 //            int32 or float32; of float8 in fewer bits, but if Config::promotes, the sums of 128 steps of k are added in
-//            float32; splits of K are added in their order; bitwise repeatable
+//            float32; splits of K are added in their order; bitwise repeatable. Emulated precision: planes.cuh
 // Smem:      Config::stages tiles of A and of B, and boxes of D, dynamic
 // Threads:   Config::consumers consumer warpgroups, and the producer's
 #pragma once
@@ -25,6 +25,7 @@
 #include "kernels/common/registers.cuh"
 #include "kernels/common/write_staged_sm90.cuh"
 #include "kernels/common/write_tma.cuh"
+#include "kernels/gemm_sm90/planes.cuh"
 #include "kernels/gemm_sm90/tiles.hpp"
 #include "problem/tensor_box.hpp"
 
@@ -107,7 +108,8 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
                CUTE_GRID_CONSTANT TileScheduler const tiles,
                CUTE_GRID_CONSTANT Epilogue<typename Config::TE> const epilogue,
                CUTE_GRID_CONSTANT Batch         const batch,
-               CUTE_GRID_CONSTANT ClusterPartials const partials)
+               CUTE_GRID_CONSTANT ClusterPartials const partials,
+               CUTE_GRID_CONSTANT PlaneExponents const exponents)
 {
   using namespace cute;
   using Full  = cutlass::arch::ClusterTransactionBarrier;
@@ -138,7 +140,7 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
   int  const multicast  = tiles.multicast_m * tiles.multicast_n;  // CTAs that share tiles of A, or of B: 1, or 2
   int  const multicast_rank = rank & (multicast - 1);
   int  const split      = rank >> (multicast - 1);      // of K, in the cluster
-  bool const splits_k   = tiles.splits > 1;
+  bool const splits_k   = Config::max_cluster > 0 && tiles.splits > 1;
   prefetch_parameters(tiles, warp, Config::threads / 32);
 
   if (warp == 0 && elect_one_sync()) {
@@ -247,7 +249,7 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
           int const rows_b = (is_flat ? tiles.rows_b(first_b, blk_n, tiles.extent_n) : tiles.rows_b.all) + zero;
           auto const& own_map_a = !is_flat || rows_a == tiles.rows_a.all ? map_a : last_map_a;
           auto const& own_map_b = !is_flat || rows_b == tiles.rows_b.all ? map_b : last_map_b;
-          int const stage_bytes = (rows_a + rows_b) * blk_k * static_cast<int>(sizeof(typename Config::TA));
+          int const stage_bytes = (rows_a + rows_b) * (blk_k * Config::planes * static_cast<int>(sizeof(typename Config::TA)));
           CUTE_NO_UNROLL
           for (int k_tile = k_begin; k_tile < k_end; ++k_tile) {
             k.tile = k_tile;
@@ -258,10 +260,15 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
             Empty::wait(&shared.empty[pipe.stage], pipe.phase ^ 1);
             Full::arrive_and_expect_tx(&shared.full[pipe.stage], stage_bytes);
             std::uint64_t* const full = &shared.full[pipe.stage];
-            load_boxes(own_map_a, full, C<Config::along_a>{}, Int<blk_m>{}, Int<Config::copy_rows_a>{}, multicasts_a, rows_a,
-                       first_a, k.tile * blk_k, outer_a, shared.a + pipe.stage * (blk_m * blk_k));
-            load_boxes(own_map_b, full, C<Config::along_b>{}, Int<blk_n>{}, Int<Config::copy_rows_b>{}, multicasts_b, rows_b,
-                       first_b, k.tile * blk_k, outer_b, shared.b + pipe.stage * (blk_n * blk_k));
+            CUTE_UNROLL
+            for (int plane = 0; plane < Config::planes; ++plane) {
+              if constexpr (Config::planes > 1) outer_a[2] = outer_b[2] = plane;
+              int const place = pipe.stage * Config::planes + plane;
+              load_boxes(own_map_a, full, C<Config::along_a>{}, Int<blk_m>{}, Int<Config::copy_rows_a>{}, multicasts_a, rows_a,
+                         first_a, k.tile * blk_k, outer_a, shared.a + place * (blk_m * blk_k));
+              load_boxes(own_map_b, full, C<Config::along_b>{}, Int<blk_n>{}, Int<Config::copy_rows_b>{}, multicasts_b, rows_b,
+                         first_b, k.tile * blk_k, outer_b, shared.b + place * (blk_n * blk_k));
+            }
             ++pipe;
           }
         }
@@ -316,6 +323,7 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
     Tensor tCrB = thr_mma.make_fragment_B(tCsB);  // (MMA,MMA_N,MMA_K,PIPE)
     Tensor tCrC = partition_fragment_C(mma, select<0,1>(cta_tiler));                                    // (MMA,MMA_M,MMA_N)
     Tensor sums = make_fragment_like(tCrC);                                                             // (MMA,MMA_M,MMA_N)
+    Tensor smaller = make_fragment_like(tCrC);  // of products of smaller planes
     auto& tCrD = [&]() -> auto& {                                                                       // sums for the epilogue
       if constexpr (Config::promotes) {
         return sums;
@@ -392,6 +400,11 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
             }
             warpgroup_commit_batch();
           }
+        } else if constexpr (Config::planes > 1) {
+          multiply_planes<Config, true>(mma, tCrA, tCrB, pipe.stage, false, tCrC);
+          warpgroup_wait<1>();  // the step before has been multiplied
+          release(read, k_tile > k_begin);
+          multiply_planes<Config, false>(mma, tCrA, tCrB, pipe.stage, k_tile == k_begin, smaller);
         } else {
           warpgroup_fence_operand(tCrC);
           warpgroup_arrive();
@@ -405,7 +418,13 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
         auto next = pipe;
         ++next;
         has_arrived = Full::test_wait(&shared.full[next.stage], next.phase, true);  // meanwhile
-        if constexpr (Config::promotes) {
+        if constexpr (Config::planes > 1) {
+          warpgroup_wait<1>();  // the largest planes have been multiplied
+          warpgroup_fence_operand(tCrC);
+          CUTE_UNROLL
+          for (int i = 0; i < size(sums); ++i) sums(i) += tCrC(i);
+          read = pipe.stage;
+        } else if constexpr (Config::promotes) {
           warpgroup_wait<0>();  // this step has been multiplied
           warpgroup_fence_operand(tCrC);
           release(pipe.stage);
@@ -426,14 +445,29 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
         NamedBarrier::arrive(Config::consumer_threads, Config::consumers + 2 - turn);
       }
       bring_bias();
-      if constexpr (!Config::promotes) {
+      if constexpr (!Config::promotes || Config::planes > 1) {
         warpgroup_wait<0>();
         warpgroup_fence_operand(tCrC);
         release(read, k_begin < k_end);
+        if constexpr (Config::planes > 1) warpgroup_fence_operand(smaller);
       }
       pipe += (turns - 1) * (k_end - k_begin);  // skips the stages of the other warpgroup
 
       // Epilogue
+      if constexpr (Config::planes > 1) {
+        ExponentsOfTile const of_tile(exponents, tiles, work.product);
+        using Sums = SumsOfThread<blk_n, Config::consumers_of_tile * 64>;
+        bool const leaves_out = finish_planes<Config, Sums>(sums, smaller, of_tile, tile_from(group_of_tile * 64));
+        if (leaves_out) {
+          if (threadIdx.x % 128 == 0) {
+            tma_store_wait<0>();  // boxes of the tile before have left shared memory
+          }
+          warpgroup.sync();  // so that all threads may write there
+          store_sums<Config, Config::consumers_of_tile * 64>(product_of(), sums, tile_from(group_of_tile * 64),
+                                                             shared.out[group], shared.places[group], warpgroup, of_tile);
+          continue;
+        }
+      }
       if (tiles.stores_boxes && !splits_k) {
         int outer[3] = {0, 0, 0};
         if (!tiles.is_flat) {
@@ -453,6 +487,8 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
               finish_all<Sums>(epilogue, product_of, tCrD, tile_from(group_of_tile * 64), tiles.bias, bias_of_tile);
             }
             return IsDone{};
+          } else if constexpr (Config::residues) {
+            return modulus_of_plane(tiles.moduli, tiles.products.divide(work.product));
           } else {
             return epilogue.alpha;
           }
@@ -465,9 +501,9 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
             int const n = work.n.tile * blk_n + column;
             SM90_TMA_STORE_5D::copy(&map_d, from, along_n ? n : m, along_n ? m : n, outer[0], outer[1], outer[2]);
           };
-          if (along_n) {
+          if (Config::residues || along_n) {
             write_tma<Config, true>(alpha, tCrD(_,i,_0{}), shared.out[group], boxes, warpgroup, store_box);
-          } else {
+          } else if constexpr (!Config::residues) {
             write_tma<Config, false>(alpha, tCrD(_,i,_0{}), shared.out[group], boxes, warpgroup, store_box);
           }
         }
@@ -475,21 +511,25 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
       }
 
       if (splits_k) break;  // each tile has CTAs of its own
-      store_sums<Config, Config::consumers_of_tile * 64>(product_of(), tCrD, tile_from(group_of_tile * 64), shared.out[group],
-                                                         shared.places[group], warpgroup);
+      if constexpr (!Config::residues) {
+        store_sums<Config, Config::consumers_of_tile * 64>(product_of(), tCrD, tile_from(group_of_tile * 64), shared.out[group],
+                                                           shared.places[group], warpgroup);
+      }
     }
-    if (splits_k) {
-      // Also for a warpgroup without sums: as it seems, racecheck takes what threads do after as many barriers for
-      // simultaneous, whichever barriers these are.
-      NamedBarrier::sync(Config::consumer_threads, Config::consumers);  // all stages have been read
-      if (turn == 0) leave_partials<Config>(tCrD, own_partials, along_n, group_of_tile);
-      auto const own = own_split();
-      auto const work = tiles(own.tile >> (multicast - 1), own.multicast_rank);  // found again, so that no register keeps it
-      auto tile = tile_of_d(work, 0);
-      tile.rows = min(tile.rows, blk_m);
-      cute::cluster_sync();  // the partial sums of all splits have become visible to the cluster
-      reduce_and_write<Config>(EpilogueOf<typename Config::TE>(epilogue, batch, work.product), own_partials, tile, own,
-                               shared.places[0], shared.is_last, NamedBarrier(Config::consumer_threads, Config::consumers + 3));
+    if constexpr (Config::max_cluster > 0) {
+      if (splits_k) {
+        // Also for a warpgroup without sums: as it seems, racecheck takes what threads do after as many barriers for
+        // simultaneous, whichever barriers these are.
+        NamedBarrier::sync(Config::consumer_threads, Config::consumers);  // all stages have been read
+        if (turn == 0) leave_partials<Config>(tCrD, own_partials, along_n, group_of_tile);
+        auto const own = own_split();
+        auto const work = tiles(own.tile >> (multicast - 1), own.multicast_rank);  // found again, so that no register keeps it
+        auto tile = tile_of_d(work, 0);
+        tile.rows = min(tile.rows, blk_m);
+        cute::cluster_sync();  // the partial sums of all splits have become visible to the cluster
+        reduce_and_write<Config>(EpilogueOf<typename Config::TE>(epilogue, batch, work.product), own_partials, tile, own,
+                                 shared.places[0], shared.is_last, NamedBarrier(Config::consumer_threads, Config::consumers + 3));
+      }
     }
     if (threadIdx.x % 128 == 0) {
       tma_store_wait<0>();  // the last boxes have left shared memory

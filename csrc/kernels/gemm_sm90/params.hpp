@@ -7,6 +7,7 @@
 #include "kernels/common/params.hpp"
 #include "kernels/common/reduce_cluster.cuh"
 #include "kernels/gemm_sm90/tiles.hpp"
+#include "problem/planes.hpp"
 #include "problem/tensor_box.hpp"
 
 namespace cute_py::kernels {
@@ -20,8 +21,8 @@ struct GemmSm90Params {
   static constexpr int partial_values = 0;  // split-K: the CTAs of a cluster leave partial sums of a whole tile
   static constexpr int split_tiles = 1;
   static constexpr int tensors = 5;
-  static constexpr int modes = 1 + kOuterModes;  // of M, N and K
-  static constexpr int modes_l = kBoxModes - 2;
+  static constexpr int modes = Config::planes > 1 ? kMaxKernelModes : 1 + kOuterModes;  // of M, N and K
+  static constexpr int modes_l = kBoxModes - 2 - (Config::planes > 1 ? 1 : 0);          // the planes are a mode, too
 
   TensorBox boxes[tensors];  // of A, B and D, and of the last tiles of A and B
   TensorMap maps[tensors];
@@ -29,11 +30,13 @@ struct GemmSm90Params {
   Epilogue<typename Config::TE> epilogue;
   Batch batch;
   ClusterPartials partials{};
+  PlaneExponents exponents{};
   std::int64_t counter_bytes = 0;
 
-  GemmSm90Params(Geometry const& g, Schedule const& schedule)
-      : epilogue(typed_epilogue<Config>(g)),
-        batch{ModeMap<3>(g.l, {Role::a, Role::b, Role::d}), ModeMap<4>(g.l, kEpilogueRoles), 0} {
+  GemmSm90Params(Geometry const& product, Schedule const& schedule)
+      : epilogue(typed_epilogue<Config>(product)),
+        batch{ModeMap<3>(product.l, {Role::a, Role::b, Role::d}), ModeMap<4>(product.l, kEpilogueRoles), 0} {
+    Geometry const g = Config::planes > 1 ? with_flat_factors(product) : product;
     auto const divide_up = [](std::int64_t x, std::int64_t y) { return (x + y - 1) / y; };
     auto const group = [&](Modes const& modes, int tile) {
       GroupTiles made;
@@ -86,7 +89,12 @@ struct GemmSm90Params {
     boxes[1] = factor_b(tiles.rows_b.all);
     boxes[3] = factor_a(tiles.rows_a.of_last);
     boxes[4] = factor_b(tiles.rows_b.of_last);
-    tiles.stores_boxes = finishes_in_boxes(g, epilogue.along_n);
+    bool const is_result_flat = product.m.rank() <= 1 && product.n.rank() <= 1;
+    tiles.stores_boxes = (Config::planes == 1 || is_result_flat) && finishes_in_boxes(g, epilogue.along_n);
+    if (Config::residues) {
+      tiles.moduli = g.planes.kind;
+      tiles.products = Divisor(static_cast<std::uint32_t>(std::max<std::int64_t>(g.l.size() / g.planes.planes(), 1)));
+    }
     tiles.finishes = tiles.stores_boxes && !epilogue.is_plain && !schedule.has_split_k();
     if (tiles.finishes && g.has_bias) {
       bool const is_of_columns = is_repeated(g.m, Role::bias);
@@ -117,6 +125,7 @@ struct GemmSm90Params {
     for (int i = 0; i < 4; ++i) epilogue.data[i] = x.data[kEpilogueRoles[i]];
     partials.counters = {static_cast<ArrivalCounters::Word*>(x.split_k_workspace), x.launch};
     partials.sums = static_cast<char*>(x.split_k_workspace) + counter_bytes;
+    exponents = {x.exponents[0], x.exponents[1]};
   }
 
   // CTAs of a cluster.
@@ -146,10 +155,21 @@ struct GemmSm90Params {
 
   template <class Call>
   decltype(auto) apply(Call const& call) const {
-    return call(maps[0], maps[1], maps[2], maps[3], maps[4], tiles, epilogue, batch, partials);
+    return call(maps[0], maps[1], maps[2], maps[3], maps[4], tiles, epilogue, batch, partials, exponents);
   }
 
  private:
+  // Planes of factors are one mode in each group, also where the result has several.
+  static Geometry with_flat_factors(Geometry g) {
+    for (Modes* modes : {&g.m, &g.n}) {
+      if (modes->rank() <= 1) continue;
+      Mode flat = (*modes)[0];
+      flat.extent = modes->size();
+      *modes = Modes({flat});
+    }
+    return g;
+  }
+
   // Has a tile, along the first mode of a group, one element of an array?
   static bool is_repeated(Modes const& group, Role role) { return group.rank() == 0 || group[0].stride[role] == 0; }
 
@@ -191,6 +211,11 @@ struct GemmSm90Params {
     int const rows_of_copy = role == Role::a ? Config::copy_rows_a : Config::copy_rows_b;
     box.set(k_major ? 1 : 0, mn, 0, role, k_major ? rows / share : std::min(rows, rows_of_copy));
     set_outer(box, outer, g, role, mn, g.k);
+    if constexpr (Config::planes > 1) {
+      Mode planes{Config::planes, {}, false, false};
+      planes.stride[role] = plane_line(g.planes, g.k.size()) * mn.size() * g.l.size();
+      box.set(kBoxModes - 1, Modes({planes}), 0, role, 1);
+    }
     return box;
   }
 
@@ -202,6 +227,7 @@ struct GemmSm90Params {
     box.set(epilogue.along_n ? 1 : 0, g.m, 0, Role::d, epilogue.along_n ? Config::box : line);
     box.set(epilogue.along_n ? 0 : 1, g.n, 0, Role::d, line);
     set_outer(box, tiles.d, g, Role::d, g.m, g.n);
+    if (Config::residues) box.extent[0] = residue_line(g.n.size());  // with the padding of a line
     return box;
   }
 };

@@ -37,8 +37,17 @@ constexpr OfTile kPromotedFloat8[] = {
 constexpr OfTile kFastFloat8[] = {
     {64, 64, {600, 0, 0.3}}, {64, 128, {1000, 0, 0.6}}, {128, 128, {1500, 0.3, 0.8}}, {128, 256, {1550, 1, 2.4}}};
 
+// Products of planes of 16 bits, each counted.
+constexpr OfTile kPlanes[] = {{128, 128, {830, 0.5, 4.5}}};
+// With the reduction modulo a number.
+constexpr OfTile kResidues[] = {{128, 128, {1850, 2.5, 1.4}}, {128, 256, {1900, 2.5, 3.5}}};
+
 Speed speed_of(Traits const& t) {
   switch (t.types.compute) {
+    case Compute::planes:
+      return model::speed_of_tile(kPlanes, t);
+    case Compute::residues:
+      return model::speed_of_tile(kResidues, t);
     case Compute::i32:
       return model::speed_of_tile(kInt8, t);
     case Compute::fast_f32:
@@ -51,10 +60,16 @@ Speed speed_of(Traits const& t) {
   }
 }
 
-// A tile of K has elements of its first mode alone, and tiles of C of the first modes of M and N.
-std::int64_t in_tiles(Modes const& modes, int tile) {
+// A tile of K has elements of its first mode alone, and tiles of C of the first modes of M and N; but planes are one
+// mode in each group.
+std::int64_t extent_in_tiles(Geometry const& g, Modes const& modes) {
+  if (g.compute == Compute::planes) return modes.size();
+  return modes.rank() > 0 ? modes[0].extent : 1;
+}
+std::int64_t in_tiles(Geometry const& g, Modes const& modes, int tile) {
   if (modes.rank() == 0) return tile;
-  return model::tiles(modes[0].extent, tile) * (modes.size() / std::max<std::int64_t>(modes[0].extent, 1)) * tile;
+  auto const extent = extent_in_tiles(g, modes);
+  return model::tiles(extent, tile) * (modes.size() / std::max<std::int64_t>(extent, 1)) * tile;
 }
 
 // The time of a tile's epilogue and stores, in microseconds.
@@ -70,6 +85,9 @@ Store store_of(Geometry const& g, Resources const& r, double elements) {
   constexpr double kFinishedByTwoPerUs = 3300;  // of two that share a tile
   bool const along_n = g.n.rank() > 0 && g.n[0].stride[Role::d] == 1;
   bool const is_plain = model::is_plain(g);
+  constexpr double kNestedPerUs = 800;  // with several modes in a tile, of planes
+  bool const is_nested = g.compute == Compute::planes && (g.m.rank() > 1 || g.n.rank() > 1);
+  if (is_nested) return {elements / (2 * kNestedPerUs), false};
   if (!finishes_in_boxes(g, along_n)) {
     return {elements / (!is_plain ? model::kFinishedPerUs : r.is_cooperative ? 2 * kPerUs : kPerUs), !r.is_cooperative};
   }
@@ -117,8 +135,7 @@ double us_of_zeros(Geometry const& g, Traits const& t, double scale) {
 }
 
 Multicast multicast_in(Geometry const& g, Traits const& t, bool has_split_k) {
-  auto const first = [](Modes const& modes) { return modes.rank() > 0 ? modes[0].extent : 1; };
-  return multicast_of(first(g.m), first(g.n), t.tile[0], t.tile[1], has_split_k);
+  return multicast_of(extent_in_tiles(g, g.m), extent_in_tiles(g, g.n), t.tile[0], t.tile[1], has_split_k);
 }
 
 // A persistent CTA takes one tile after the other.
@@ -133,15 +150,19 @@ Estimate estimate(Task const& task, Schedule const& s) {
   constexpr double kBusiest = 0.7;  // of the multiprocessors: with as many L2 bandwidth is exhausted
   Speed const speed = speed_of(t);
   double const scale = static_cast<double>(device.clock_mhz) / model::kTableClockMhz;
-  auto const m = g.m.rank() > 1 ? in_tiles(g.m, t.tile[0]) : x.m;
-  auto const n = g.n.rank() > 1 ? in_tiles(g.n, t.tile[1]) : x.n;
-  auto const k = g.k.rank() > 1 ? model::tiles(in_tiles(g.k, t.tile[2]), static_cast<int>(s.split_k)) : x.k;
+  auto const m = g.m.rank() > 1 ? in_tiles(g, g.m, t.tile[0]) : x.m;
+  auto const n = g.n.rank() > 1 ? in_tiles(g, g.n, t.tile[1]) : x.n;
+  auto const k = g.k.rank() > 1 ? model::tiles(in_tiles(g, g.k, t.tile[2]), static_cast<int>(s.split_k)) : x.k;
   auto const k_tiles = static_cast<double>(model::tiles(std::max<std::int64_t>(k, 1), t.tile[2]));
   double const elements = static_cast<double>(t.tile[0]) * t.tile[1];
   bool const is_itself = &task.judged == &task.geometry;
   Multicast const multicast = is_itself ? Multicast{s.cluster_m, s.cluster_n} : multicast_in(g, t, s.has_split_k());
-  double const math = 2 * elements * t.tile[2] * k_tiles / (speed.tflops * 1e6 / model::kTableMultiprocessors * scale);
-  double const steps = std::max(math, us_of_lines(g, t, multicast, scale) * k_tiles);
+  bool const has_planes = g.compute == Compute::planes;
+  int const products = has_planes ? g.planes.products() : 1;
+  int const planes = has_planes ? g.planes.planes() : 1;
+  double const math =
+      2 * elements * t.tile[2] * k_tiles * products / (speed.tflops * 1e6 / model::kTableMultiprocessors * scale);
+  double const steps = std::max(math, us_of_lines(g, t, multicast, scale) * k_tiles * planes);
   Store const store = store_of(g, task.entry.resources, elements);
   auto const count = static_cast<double>(model::tiles(m, t.tile[0]) * model::tiles(n, t.tile[1]) * x.l);
   // CTAs that share K are a cluster, of which fewer fit.
@@ -168,7 +189,7 @@ Estimate estimate(Task const& task, Schedule const& s) {
                         lines_of_box(g, Role::b, g.n, t.operands.major_b) / multicast.m;
     double const busy = std::min(1.0, count / (device.multiprocessors * kBusiest));
     cache = (of_a + of_b) * bytes_of(g.type[Role::a]) * static_cast<double>(x.k) * static_cast<double>(x.l) /
-            (model::cache_speed(device) * kCache * busy);
+            (model::cache_speed(device) * kCache * busy) * planes;
   }
   constexpr double kBeside = 0.15;  // of the shorter time, that does not overlap
   double const arrival = std::max(memory, cache) + kBeside * std::min(memory, cache);
@@ -188,7 +209,7 @@ Estimate estimate(Task const& task, Schedule const& s) {
 
 // Tiles of C, and of K: of the first mode of a group, one element of each further mode.
 std::int64_t tiles_of_c(Geometry const& g, Traits const& t) {
-  return in_tiles(g.m, t.tile[0]) / t.tile[0] * (in_tiles(g.n, t.tile[1]) / t.tile[1]) * g.l.size();
+  return in_tiles(g, g.m, t.tile[0]) / t.tile[0] * (in_tiles(g, g.n, t.tile[1]) / t.tile[1]) * g.l.size();
 }
 std::int64_t tiles_of_k(Geometry const& g, Traits const& t) {
   if (g.k.rank() == 0) return model::tiles(g.k.size(), t.tile[2]);
@@ -219,7 +240,7 @@ int raster_of(Task const& task, Multicast const& multicast) {
   Traits const& t = task.entry.traits;
   double const at_once = task.device.multiprocessors;
   auto const wanted = std::lround(std::sqrt(at_once * t.tile[1] / t.tile[0]) / multicast.m);
-  auto const rows = in_tiles(task.geometry.m, t.tile[0] * multicast.m) / (t.tile[0] * multicast.m);
+  auto const rows = in_tiles(task.geometry, task.geometry.m, t.tile[0] * multicast.m) / (t.tile[0] * multicast.m);
   return static_cast<int>(std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(rows, 1)));
 }
 
@@ -301,8 +322,8 @@ bool is_possible(Task const& task, Schedule const& s) {
   if (!s.has_split_k()) return s.cluster_k == 1;
   bool const is_power_of_two = (s.cluster_k & (s.cluster_k - 1)) == 0;
   if (s.cluster_k == 1 || !is_power_of_two || s.split_k % s.cluster_k != 0) return false;
-  auto const tiles_of_first = [](Modes const& modes, int tile) {
-    return modes.rank() == 0 ? 1 : model::tiles(modes[0].extent, tile);
+  auto const tiles_of_first = [&](Modes const& modes, int tile) {
+    return model::tiles(extent_in_tiles(task.geometry, modes), tile);
   };
   return s.split_k / s.cluster_k <= kMostClusters &&
          tiles_of_first(task.geometry.m, task.entry.traits.tile[0]) % s.cluster_m == 0 &&
@@ -324,7 +345,8 @@ std::optional<Proposal> complete(Task const& task, Schedule const& wanted) {
   if (is_open && !s.has_split_k()) s = {};
   s.raster = wanted.raster;
   auto const tile = task.entry.traits.tile[0] * together.m;
-  if (wanted.raster < 0 || wanted.raster > std::max<std::int64_t>(in_tiles(task.geometry.m, tile) / tile, 1)) {
+  if (wanted.raster < 0 ||
+      wanted.raster > std::max<std::int64_t>(in_tiles(task.geometry, task.geometry.m, tile) / tile, 1)) {
     return std::nullopt;
   }
   return proposal(task, s, together);

@@ -4,6 +4,7 @@
 
 #include "kernels/common/epilogue.cuh"
 #include "kernels/common/mode_map.hpp"
+#include "problem/planes.hpp"
 
 // The static tile scheduler of a persistent kernel: which tiles a CTA computes, one after the other, and where TMA
 // finds them.
@@ -86,6 +87,12 @@ struct RowsToCopy {
   }
 };
 
+// By which powers of two the rows of A and of B were multiplied, whose planes these are.
+struct PlaneExponents {
+  std::int32_t const* of_rows = nullptr;
+  std::int32_t const* of_columns = nullptr;
+};
+
 // The tiles of a launch, and the modes of its arrays. A CTA has every `step`th tile.
 struct TileScheduler {
   Raster raster;
@@ -115,6 +122,8 @@ struct TileScheduler {
   bool finishes = false;  // sums get the whole epilogue before they leave in boxes
   BiasOf bias = BiasOf::none;
   bool brings_bias = false;
+  PlaneKind moduli = PlaneKind::none;  // of residues
+  Divisor products;                    // of a batch, for each of which a modulus has one, or two, one after the other
 
   // The tile, or the split of it, that a CTA computes.
   struct Work {

@@ -12,7 +12,7 @@ import numpy as np
 
 from cute_py import _core
 from cute_py._core import ComposedLayout, Layout
-from cute_py._dtypes import Compute
+from cute_py._dtypes import STEPS, Compute
 from cute_py._files import write_whole
 from cute_py.atoms.tiled import TiledCopy, TiledMMA
 from cute_py.catalogue.config import KernelConfig, Loads, Owner
@@ -48,7 +48,8 @@ class Kernel(Drawable):
         one's architecture. Such a variant can be explained, drawn and chosen for a `Device`, and it runs in the
         emulator.
     compute
-        What products are formed and summed in: ``"float32"``, ... Of the kernels of `permute` ``"copy"``.
+        What products are formed and summed in: ``"float32"``, ... Of the kernels of `permute` ``"copy"``. Of those that
+        emulate precision what they do: ``"split"``, ``"planes"``, ``"residues"`` or ``"combine"``.
     factors, results
         The types that A and B, and C, may have.
     one_type
@@ -92,7 +93,7 @@ class Kernel(Drawable):
     layout: str
     targets: tuple[str, ...]
     not_built: tuple[str, ...]
-    compute: Compute | Literal["copy"]
+    compute: Compute | Literal["copy", "split", "planes", "residues", "combine"]
     factors: tuple[str, ...]
     results: tuple[str, ...]
     one_type: bool
@@ -116,8 +117,28 @@ class Kernel(Drawable):
 
     @property
     def multiplies(self) -> bool:
-        """Whether it computes products. The others copy."""
-        return self.compute != "copy"
+        """Whether it computes products by itself. The others copy, or are a step of emulated precision."""
+        return self.compute != "copy" and not self.is_step
+
+    @property
+    def is_step(self) -> bool:
+        """Whether it is a step of emulated precision: splits factors, multiplies planes, or combines results."""
+        return self.compute in STEPS
+
+    @property
+    def precisions(self) -> tuple[Compute, ...]:
+        """Of a step, the values of `compute` whose products it is a part of."""
+        own = self.factors[-1]
+        found: dict[str, tuple[Compute, ...]] = {
+            "float16": ("fp16x3",),
+            "bfloat16": ("bf16x6",),
+            "int8": ("reproducible", "fast_complex64", "fast_float64", "fast_complex128"),
+            "float32": ("fp16x3", "bf16x6", "reproducible"),
+            "complex64": ("fast_complex64", "reproducible"),
+            "float64": ("fast_float64", "reproducible"),
+            "complex128": ("fast_complex128",),
+        }
+        return found[own] if self.is_step else ()
 
     @cached_property
     def config(self) -> KernelConfig:

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from cute_py.products.precision import Bound, bound_of
+
 __all__ = ["Candidate", "Explanation"]
 
 
@@ -129,6 +131,12 @@ class Explanation:
         The numbers of elements of the groups of modes; l is the number of products.
     compute
         What products are formed and summed in; ``"copy"`` of a copy, whose elements are counted by m alone.
+    precision
+        The way to emulate precision that was asked for, such as ``"fp16x3"``; None: there was none.
+    planes
+        Of emulated precision, what factors are split into, and how many: ``("fp16", 2)`` or ``("bf16", 3)`` planes, or
+        residues modulo so many numbers, ``("residues", 8)``, of complex numbers ``("gaussian", 7)``. None: the product
+        is computed in `compute` itself.
     operands
         A, B, C and what else there is, as ``name dtype shape:stride device``.
     target
@@ -165,6 +173,8 @@ class Explanation:
     k: int
     l: int  # noqa: E741 - CuTe's name of the mode
     compute: str
+    precision: str | None
+    planes: tuple[str, int] | None
     operands: tuple[str, ...]
     target: str
     device: str
@@ -230,8 +240,8 @@ class Explanation:
         if self.compute == "copy":
             lines.append(f"work: {self.bytes} bytes")
         else:
-            if self.compute != "float32":
-                lines.append(f"compute: {self.compute}")
+            if self.compute != "float32" or self.planes is not None:
+                lines.append(f"compute: {self.compute}{self._precision_text()}")
             lines.append(
                 f"work: {self.flops} flops, {self.bytes} bytes at least, {self.arithmetic_intensity:.3g} flops/byte"
             )
@@ -253,6 +263,23 @@ class Explanation:
                 lines += self._candidates_text(len(self.candidates) if long else 5)
                 lines += _reasons(step.rejected, long)
         return "\n".join(lines)
+
+    @property
+    def error_bound(self) -> Bound | None:
+        """Of emulated precision, a bound of the error, beside that of rounding the result. None: exact arithmetic of
+        `compute`.
+        """
+        return None if self.planes is None else bound_of(*self.planes, self.k)
+
+    def _precision_text(self) -> str:
+        if self.planes is None:
+            return ""
+        kind, count = self.planes
+        products = {"residues": count, "gaussian": 2 * count}.get(kind, 3 if count == 2 else 6)
+        planes = f"{products} products of int8, modulo {count} numbers"
+        if kind in ("fp16", "bf16"):
+            planes = f"{products} products of {count} planes of {'float16' if kind == 'fp16' else 'bfloat16'}"
+        return f" by {planes}; error at most {self.error_bound}"
 
     def _extents_text(self) -> str:
         if self.compute == "copy":

@@ -66,7 +66,9 @@ def gemm(
     compute
         What products are formed and summed in: float32, ``"tfloat32"``, float64, complex64, complex128 or int32. By
         default the widest of the factors, at least float32; int32 for int8. ``"fast_float32"`` leaves sums of float8 to
-        the tensor core, which keeps 13 bits or so; on a CPU it is float32.
+        the tensor core, which keeps 13 bits or so; on a CPU it is float32. ``"fp16x3"``, ``"bf16x6"``,
+        ``"fast_float32"``, ``"fast_float64"``, ``"fast_complex64"``, ``"fast_complex128"`` and ``"reproducible"``
+        emulate precision by faster tensor cores; docs/numerics.md has their bounds.
     out_dtype
         The type of a new result. By default that of A and B if it is one, else the type of `compute`; int32 for int8,
         bfloat16 for float8, whose scales are `alpha`. This one and `compute` are names, such as ``"float32"`` and

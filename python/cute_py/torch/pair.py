@@ -55,7 +55,7 @@ _FLOAT8 = tuple(getattr(torch, name) for name in FLOAT8)
 
 
 def _type_of_sums(a: Any, b: Any, compute: str | None) -> Any:
-    if compute is not None:
+    if compute is not None and compute != "reproducible":
         sums = stored_as(compute)
         return getattr(torch, sums) if sums in DTYPES else torch.float32
     if torch.int8 in (a, b):

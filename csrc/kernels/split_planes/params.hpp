@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cmath>
+
+#include "kernels/common/params.hpp"
+#include "kernels/split_planes/config.hpp"
+#include "problem/access.hpp"
+#include "problem/residues.hpp"
+
+namespace cute_py::kernels {
+
+// The arguments of split_planes. M counts the rows, with L's.
+template <class Config>
+struct SplitParams {
+  static constexpr int partial_values = 0;
+  static constexpr int split_tiles = 1;
+  static constexpr int kWantedCtas = 264;  // two for each multiprocessor of an H200
+  using Number = typename Config::Number;
+
+  SplitShape shape{};
+  Number const* from = nullptr;
+  char* to = nullptr;
+  int* exponents = nullptr;
+  Grid grid;
+
+  SplitParams(Geometry const& g, Schedule const&) {
+    shape.row = ModeMap<1>(g.m, {Role::a});
+    shape.k = ModeMap<1>(g.k, {Role::a});
+    shape.rows = static_cast<int>(g.m.size());
+    shape.steps = static_cast<int>(g.k.size());
+    shape.planes = g.planes;
+    shape.line = plane_line(g.planes, g.k.size());
+    shape.plane = shape.line * shape.rows;
+    shape.conjugate = g.conj_a;
+    shape.along_k = shortest_stride(g.k, Role::a) < shortest_stride(g.m, Role::a);
+    Access const access = access_along(g, Role::a, g.k);
+    shape.in_vectors = access.whole && access.bytes == 16;
+    constexpr int kWordsOfLane = 4;  // of a row that a thread has
+    while (Config::warps > 1 << shape.log2_warps && shape.steps > Config::together * 32 * kWordsOfLane
+                                                                      << shape.log2_warps) {
+      ++shape.log2_warps;
+    }
+    int const rows = shape.along_k ? Config::warps >> shape.log2_warps : Config::rows_along_m;
+    int const blocks = (shape.rows + rows - 1) / rows;
+    int const chunks = (shape.steps + Config::chunk * Config::together - 1) / (Config::chunk * Config::together);
+    int const parts = shape.along_k ? 1 : std::clamp(kWantedCtas / std::max(blocks, 1), 1, chunks);
+    int const chunks_of_part = (chunks + parts - 1) / parts;
+    shape.words_of_part = chunks_of_part * Config::chunk;
+    shape.parts = Divisor(static_cast<std::uint32_t>((chunks + chunks_of_part - 1) / chunks_of_part));
+    grid.m = static_cast<unsigned>(blocks) * (shape.along_k ? 1 : shape.parts.divisor);
+    if (!g.planes.has_residues()) return;
+    shape.norm = std::frexp(largest_squared_norm(g.planes, g.k.size()), &shape.norm_exponent);
+    for (int i = 0; i < g.planes.count; ++i) {
+      int const modulus = modulus_of(g.planes.kind, i);
+      shape.residue[i] = {static_cast<float>(modulus), 1 / static_cast<float>(modulus),
+                          g.planes.is_complex() ? static_cast<float>(root_of_minus_one(modulus)) : 0,
+                          static_cast<double>(modulus), 1 / static_cast<double>(modulus)};
+    }
+  }
+
+  void bind(Arguments const& x) {
+    from = static_cast<Number const*>(x.data[Role::a]);
+    to = static_cast<char*>(x.data[Role::d]);
+    exponents = x.exponents[0];
+  }
+
+  template <class Launch>
+  void for_each_grid(Launch const& launch) {
+    launch(grid);
+  }
+
+  template <class Call>
+  decltype(auto) apply(Call const& call) const {
+    return call(shape, from, to, exponents);
+  }
+};
+
+}  // namespace cute_py::kernels

@@ -1,0 +1,255 @@
+"""Emulated precision: bounds, rows that are not finite, bits that depend on nothing, refusals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cute_py
+from cute_py.errors import OperandError, UnsupportedProblemError
+from cute_py.products.precision import bound_of
+from cute_py.testing import check_contract, check_gemm, strided_array
+
+# A way to compute, the type of A and B, and a kernel that multiplies the planes.
+RESIDUES = "gemm_sm90_tn_i8_128x128_residues"
+WAYS = {
+    "fp16x3": ("fp16x3", "float32", "auto"),
+    "bf16x6": ("bf16x6", "float32", "auto"),
+    "reproducible float32": ("reproducible", "float32", "auto"),
+    "reproducible complex64": ("reproducible", "complex64", "auto"),
+    "reproducible float64": ("reproducible", "float64", "auto"),
+    "fast_complex64": ("fast_complex64", "complex64", RESIDUES),
+    "fast_complex128": ("fast_complex128", "complex128", RESIDUES),
+    "fast_float64": ("fast_float64", "float64", RESIDUES),
+}
+KINDS = ("normal", "uniform", "eighth", "wide", "graded", "integers", "identity", "cancelling")
+OF_DOUBLE = ("float64", "complex128")
+
+
+def drawn(generator: np.random.Generator, kind: str, rows: int, k: int, dtype: str) -> np.ndarray:
+    """Return a factor (rows,k): numbers of a kind, of each part of complex ones."""
+    if dtype.startswith("complex"):
+        parts = [drawn(generator, kind, rows, k, "float64") for _ in range(2)]
+        return (parts[0] + 1j * parts[1]).astype(dtype)
+    normal = generator.standard_normal((rows, k))
+    if kind in ("uniform", "eighth"):
+        normal = generator.random((rows, k)) * (1 if kind == "uniform" else 0.125)
+    elif kind == "wide":
+        normal *= np.exp(2 * generator.standard_normal((rows, k)))
+    elif kind == "graded":
+        normal *= 2.0 ** np.linspace(-60, 50, rows)[:, None]
+    elif kind == "integers":
+        normal = generator.integers(-8, 9, (rows, k)).astype(float)
+    elif kind == "identity":
+        normal = np.eye(rows, k)
+    elif kind == "cancelling":
+        normal[:, k // 2 :] = -normal[:, : k - k // 2] * (1 + 1e-4 * normal[:, : k - k // 2])
+    return normal.astype(dtype)
+
+
+@pytest.fixture(params=["emulator", pytest.param("cuda", marks=pytest.mark.gpu)])
+def target(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def generator() -> np.random.Generator:
+    return np.random.default_rng(47)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("way", WAYS)
+def test_bounds_hold(generator: np.random.Generator, way: str, kind: str, target: str) -> None:
+    compute, dtype, kernel = WAYS[way]
+    for layout, (m, n, k) in {"tn": (40, 35, 130), "nt": (17, 50, 77), "nn": (33, 16, 64), "tt": (20, 30, 1)}.items():
+        A, B = (drawn(generator, kind, rows, k, dtype) for rows in (m, n))
+        A = np.asfortranarray(A) if layout[0] == "n" else A
+        B = np.asfortranarray(B) if layout[1] == "t" else B
+        C = np.full((m, n), np.nan, dtype)
+        cute_py.gemm(A, B, C, compute=compute, kernel=kernel, device=target)
+        check_gemm(C, A, B, compute=compute)
+        if kind == "integers":
+            assert np.array_equal(C, A.astype("complex128" if C.dtype.kind == "c" else "float64") @ B.T)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_each_part_of_the_epilogue(generator: np.random.Generator, way: str, target: str) -> None:
+    compute, dtype, kernel = WAYS[way]
+    A, B, C = (drawn(generator, "normal", *shape, dtype) for shape in ((33, 70), (49, 70), (33, 49)))
+    options: Any = {"compute": compute, "kernel": kernel, "device": target}
+    alpha = -0.5 + 0.25j if dtype.startswith("complex") else -0.5
+    for of_c in (C, np.asfortranarray(C)):
+        got = of_c.copy(order="K")
+        cute_py.gemm(A, B, got, alpha=alpha, beta=2.0, **options)
+        check_gemm(got, A, B, C, alpha=alpha, beta=2.0, compute=compute)
+    bias = drawn(generator, "normal", 1, 49, dtype)[0]
+    epilogue = cute_py.Epilogue(bias=bias, residual=C, scale=3.0)
+    got = cute_py.gemm(A, B, epilogue=epilogue, **options)
+    wide = "complex128" if dtype.startswith("complex") else "float64"
+    expected = 3.0 * (A.astype(wide) @ B.astype(wide).T + bias) + C
+    assert np.abs(got - expected).max() < (1e-4 if dtype not in OF_DOUBLE else 1e-12)
+    if dtype.startswith("complex"):
+        got = cute_py.gemm(A, B, conj_a=True, **options)
+        check_gemm(got, A.conj(), B, compute=compute)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_is_not_finite_is_as_in_exact_arithmetic(generator: np.random.Generator, way: str, target: str) -> None:
+    compute, dtype, kernel = WAYS[way]
+    A, B, C = (drawn(generator, "normal", *shape, dtype) for shape in ((140, 33), (133, 33), (140, 133)))
+    A[3, 5] = np.inf
+    A[7, 0] = np.nan
+    A[9] = 0  # infinity times 0
+    B[1, 2] = -np.inf
+    B[130, 32] = np.nan
+    B[4, 5] = 0
+    exact, got = C.copy(), C.copy()
+    with np.errstate(invalid="ignore"):
+        cute_py.gemm(A, B, exact, beta=2.0, device=target)
+        cute_py.gemm(A, B, got, beta=2.0, compute=compute, kernel=kernel, device=target)
+        for part in ("real", "imag"):
+            x, y = getattr(got, part), getattr(exact, part)
+            assert np.array_equal(np.isnan(x), np.isnan(y))
+            infinite = np.isinf(y)
+            assert infinite.any() or part == "imag" or dtype.startswith("complex")
+            assert np.array_equal(x[infinite], y[infinite])
+            finite = np.isfinite(y)
+            assert np.abs(x[finite] - y[finite]).max() < (1e-4 if dtype not in OF_DOUBLE else 1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64", "float64"])
+def test_reproducible_bits_depend_on_nothing(generator: np.random.Generator, dtype: str, target: str) -> None:
+    k = 530  # two warps share a row
+    A, B = (drawn(generator, "wide", rows, k, dtype) for rows in (20, 136))
+    whole = cute_py.gemm(A, B, compute="reproducible", device=target)
+
+    def same(rows: slice, columns: slice, result: np.ndarray) -> None:
+        assert np.array_equal(result, whole[rows, columns])
+
+    # Another tile; the roles of A and B exchanged, because of the result; factors that lie otherwise.
+    wide = "gemm_sm90_tn_i8_128x256_residues"
+    same(np.s_[:], np.s_[:], cute_py.gemm(A, B, compute="reproducible", kernel=wide, device=target))
+    C = np.zeros((20, 136), dtype, order="F")
+    same(np.s_[:], np.s_[:], cute_py.gemm(A, B, C, compute="reproducible", device=target))
+    of_f = (np.asfortranarray(A), np.asfortranarray(B))
+    same(np.s_[:], np.s_[:], cute_py.gemm(*of_f, compute="reproducible", device=target))
+    # Some of the rows and columns, and batches of them.
+    same(np.s_[3:4], np.s_[100:120], cute_py.gemm(A[3:4], B[100:120], compute="reproducible", device=target))
+    batch = cute_py.contract(
+        "lmk,lnk->lmn", A.reshape(2, 10, k), B.reshape(2, 68, k), compute="reproducible", device=target
+    )
+    same(np.s_[:10], np.s_[:68], batch[0])
+    same(np.s_[10:], np.s_[68:], batch[1])
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_contractions_of_many_modes(generator: np.random.Generator, way: str, target: str) -> None:
+    compute, dtype, kernel = WAYS[way]
+    options: Any = {"compute": compute, "kernel": kernel, "device": target}
+    extents = {"a": 5, "b": 6, "c": 4, "d": 7, "e": 9, "f": 3, "l": 2}
+    for subscripts in ("abcd,eafd->fbec", "lace,lbde->lbcda", "abc,bad->cd", "lac,lbc->lab", "ae,eb->ab"):
+        first, second = subscripts.partition("->")[0].split(",")
+        A, B = (
+            drawn(generator, "normal", 1, int(np.prod([extents[x] for x in letters])), dtype).reshape(
+                [extents[x] for x in letters]
+            )
+            for letters in (first, second)
+        )
+        check_contract(subscripts, cute_py.contract(subscripts, A, B, **options), A, B, compute=compute)
+    A = drawn(generator, "normal", 12, 40, dtype)
+    of_steps, check = strided_array(A[:, ::-1], (-80, 2), dtype=dtype)
+    check_gemm(cute_py.gemm(of_steps, A, **options), of_steps, A, compute=compute)
+    check()
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_numbers_at_the_ends_of_their_type(generator: np.random.Generator, way: str, target: str) -> None:
+    compute, dtype, kernel = WAYS[way]
+    info = np.finfo(dtype)
+    A, B = (drawn(generator, "normal", rows, 40, dtype) for rows in (20, 24))
+    small, large = float(info.tiny), float(info.max)
+    for of_a, of_b in ((small, 2.0**-6 / small), (small / 64, 1.0), (large / 64, 1 / large), (1.0, large**0.5)):
+        x, y = (A * np.asarray(of_a, A.real.dtype)).astype(dtype), (B * np.asarray(of_b, A.real.dtype)).astype(dtype)
+        with np.errstate(all="ignore"):
+            check_gemm(cute_py.gemm(x, y, compute=compute, kernel=kernel, device=target), x, y, compute=compute)
+
+
+def test_fast_is_exact_where_that_is_faster() -> None:
+    small, large = np.ones((64, 64), np.complex64), np.broadcast_to(np.complex64(1), (4096, 4096)).copy()
+    device = cute_py.Device("H200")
+    assert cute_py.gemm.explain(small, small, compute="fast_complex64", device=device).planes is None
+    found = cute_py.gemm.explain(large, large, compute="fast_complex64", device=device)
+    assert found.planes == ("gaussian", 7)
+    assert [step.what for step in found.steps] == ["split A", "split B", "multiply", "combine"]
+    assert "14 products of int8, modulo 7 numbers; error at most" in str(found)
+    assert found.error_bound is not None
+    assert found.error_bound.of_norms < 2e-6
+    # A GPU without these kernels, and a CPU, compute exactly.
+    older = cute_py.Device.preset("A100")
+    assert cute_py.gemm.explain(large, large, compute="fast_complex64", device=older).planes is None
+    assert cute_py.gemm.explain(small, small, compute="fast_complex64", device="cpu").planes is None
+    # What may depend on extents alone is not chosen by them.
+    call = {"compute": "fast_complex64", "device": device, "batch_invariant": True}
+    assert cute_py.gemm.explain(large, large, **call).planes is None
+
+
+def test_bounds_of_residues_follow_from_their_product() -> None:
+    assert bound_of("residues", 8, 4096).of_norms < bound_of("residues", 7, 4096).of_norms / 15
+    assert bound_of("gaussian", 8, 4096).of_norms < bound_of("gaussian", 7, 4096).of_norms / 12
+    assert bound_of("fp16", 2, 1 << 16).of_products < 2.0**-24 * (1 << 16)  # that of one sum in float32
+    assert str(bound_of("fp16", 2, 64)).startswith("3.5e-06 |A||B|")
+
+
+def test_refusals_say_a_way_out() -> None:
+    A = np.ones((4, 6), np.float32)
+
+    def refused(match: str, kind: type[Exception] = UnsupportedProblemError, **call: Any) -> None:
+        with pytest.raises(kind, match=rf"(?s){match}.*next: "):
+            cute_py.gemm(call.pop("A", A), call.pop("B", A), **call)
+
+    refused("has no kernel here for the step 'split A'", compute="fp16x3", device="cpu")
+    refused("multiplies float32", A=A.astype("float64"), B=A.astype("float64"), compute="fp16x3", device="emulator")
+    refused("multiplies complex64", compute="fast_complex64", device="emulator")
+    refused("splits A and B of float32 alone", A=A.astype("float16"), compute="bf16x6", device="emulator")
+    refused("needs a workspace of", compute="fp16x3", device="emulator", workspace=100)
+    refused("is not batch_invariant", compute="fp16x3", device="emulator", batch_invariant=True)
+    long = np.broadcast_to(np.float32(1), (1, (1 << 17) + 1))
+    refused("sums at most 131072 products", A=long, B=long, compute="reproducible", device="emulator")
+    with pytest.raises(OperandError, match=r"compute is one of .*fp16x3.*reproducible"):
+        cute_py.gemm(A, A, compute="fp16x4")  # type: ignore[call-overload]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("way", WAYS)
+def test_a_cold_capture_and_a_thousand_repeats_give_the_same_bits(way: str) -> None:
+    torch = pytest.importorskip("torch")
+    compute, dtype, kernel = WAYS[way]
+    A, B = (torch.randn(rows, 333, device="cuda", dtype=getattr(torch, dtype)) for rows in (150, 200))
+    C = torch.empty(150, 200, device="cuda", dtype=A.dtype)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        cute_py.gemm(A, B, C, compute=compute, kernel=kernel)
+    graph.replay()
+    first = C.clone()
+    check_gemm(C.cpu().numpy(), A.cpu().numpy(), B.cpu().numpy(), compute=compute)
+    for _ in range(1000):
+        C.zero_()
+        cute_py.gemm(A, B, C, compute=compute, kernel=kernel)
+        assert torch.equal(C, first)
+
+
+@pytest.mark.gpu
+def test_gradients_of_pytorch_are_computed_in_the_same_way() -> None:
+    torch = pytest.importorskip("torch")
+    import cute_py.torch as ct
+
+    A, B = (torch.randn(shape, device="cuda", dtype=torch.float64, requires_grad=True) for shape in ((5, 40), (40, 6)))
+    assert torch.autograd.gradcheck(lambda a, b: ct.matmul(a, b, compute="reproducible"), (A, B))
+    x, y = (torch.randn(300, 300, device="cuda", requires_grad=True) for _ in range(2))
+    ct.matmul(x, y, compute="fp16x3").sum().backward()
+    expected = torch.ones(300, 300, device="cuda", dtype=torch.float64) @ y.double().t()
+    assert (x.grad - expected).abs().max() < 1e-3
+    with cute_py.set_float32_compute("fp16x3"):
+        assert torch.equal(ct.matmul(x, y), ct.matmul(x, y, compute="fp16x3"))
