@@ -75,6 +75,30 @@ def test_bounds_hold(generator: np.random.Generator, way: str, kind: str, target
 
 
 @pytest.mark.parametrize("way", WAYS)
+def test_one_row_one_column_one_step_and_none(generator: np.random.Generator, way: str, target: str) -> None:
+    compute, dtype, kernel = WAYS[way]
+    options: Any = {"compute": compute, "kernel": kernel, "device": target}
+    for m, n, k in ((1, 1, 1), (1, 1, 30), (1, 17, 5), (17, 1, 5), (2, 3, 1), (3, 16, 2)):
+        A, B = (drawn(generator, "normal", rows, k, dtype) for rows in (m, n))
+        for order in "CF":
+            C = np.full((m, n), np.nan, dtype, order=order)
+            cute_py.gemm(A, B, C, **options)
+            check_gemm(C, A, B, compute=compute)
+    A, B = (drawn(generator, "normal", rows, 30, dtype) for rows in (5, 6))
+    assert cute_py.gemm(A[:0], B, **options).shape == (0, 6)
+    C = drawn(generator, "normal", 5, 6, dtype)
+    assert not cute_py.gemm(A[:, :0], B[:, :0], **options).any()
+    assert not cute_py.gemm(A * np.nan, B, alpha=0, **options).any()
+    assert np.array_equal(cute_py.gemm(A[:, :0], B[:, :0], C.copy(), beta=2.0, **options), 2 * C)
+    # Backward, and the same elements again and again; not aligned: refused with the reason.
+    for x, y in ((A[::-1, ::-1], B[:, ::-1]), (np.broadcast_to(A[0], (5, 30)), np.broadcast_to(B[:, :1], (6, 30)))):
+        check_gemm(cute_py.gemm(x, y, **options), x, y, compute=compute)
+    odd = np.ndarray(A.shape, dtype, buffer=bytearray(A.nbytes + 1), offset=1)
+    with pytest.raises(UnsupportedProblemError, match=r"step 'split A': A's pointer .* is not a multiple of"):
+        cute_py.gemm(odd, B, **options)
+
+
+@pytest.mark.parametrize("way", WAYS)
 def test_each_part_of_the_epilogue(generator: np.random.Generator, way: str, target: str) -> None:
     compute, dtype, kernel = WAYS[way]
     A, B, C = (drawn(generator, "normal", *shape, dtype) for shape in ((33, 70), (49, 70), (33, 49)))
@@ -193,6 +217,27 @@ def test_fast_is_exact_where_that_is_faster() -> None:
     # What may depend on extents alone is not chosen by them.
     call = {"compute": "fast_complex64", "device": device, "batch_invariant": True}
     assert cute_py.gemm.explain(large, large, **call).planes is None
+
+
+@pytest.mark.parametrize("way", ["fp16x3", "fast_complex64"])
+def test_candidates_can_be_forced(generator: np.random.Generator, way: str) -> None:
+    compute, dtype, kernel = WAYS[way]
+    A, B = (drawn(generator, "normal", rows, 60, dtype) for rows in (140, 20))
+    options: Any = {"compute": compute, "device": "emulator"}
+    expected = cute_py.gemm(A, B, kernel=kernel, **options)
+    for candidate in cute_py.gemm.explain(A, B, kernel=kernel, **options).candidates:
+        assert cute_py.gemm.explain(A, B, config=candidate, **options).chosen == candidate.kernel
+        assert np.array_equal(cute_py.gemm(A, B, config=candidate, **options), expected)
+
+
+def test_emulated_precision_can_be_tuned(generator: np.random.Generator) -> None:
+    A, B = (drawn(generator, "normal", rows, 60, "float32") for rows in (140, 20))
+    options: Any = {"compute": "fp16x3", "device": "emulator"}
+    try:
+        tuned = cute_py.tune(cute_py.gemm, A, B, **options)
+        assert np.array_equal(cute_py.gemm(A, B, **options), cute_py.gemm(A, B, config=tuned.best, **options))
+    finally:
+        cute_py.forget_tuning()
 
 
 def test_bounds_of_residues_follow_from_their_product() -> None:

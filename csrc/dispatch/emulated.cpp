@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "dispatch/refusals.hpp"
 #include "problem/residues.hpp"
 #include "problem/workspace.hpp"
 
@@ -88,6 +89,15 @@ Geometry product_of(Geometry const& g, Planes const& planes) {
   for (Role const role : {Role::a, Role::b, Role::d}) plane.stride[role] = r.l[0].stride[role] * g.l.size();
   r.l.push_back(plane);
   return r;
+}
+
+// Why a kernel of the right types does not take a step: ": ..."; "" if there is none.
+std::string reason(Geometry const& step, Question const& question) {
+  for (auto const& [entry, refused] : rejections(step, question)) {
+    if ((refused & (kCompute | kFactorTypes | kResultTypes)) != 0) continue;
+    return ": " + describe(refused, entry->traits, step, question.device);
+  }
+  return "";
 }
 
 Geometry combination_of(Geometry const& g, Planes const& planes) {
@@ -223,8 +233,8 @@ Program make_emulated(FoldedProduct const& product, Planes const& planes, Questi
     program.candidates.clear();
     for (Step const& step : program.steps) {
       if (step.entry != nullptr) continue;
-      return refuse(std::string("has no kernel here for the step '") + name_of(step.purpose) +
-                    "'\n  next: leave compute out for exact arithmetic; cute_py.kernels() says where its kernels run");
+      return refuse(std::string("has no kernel here for the step '") + name_of(step.purpose) + "'" +
+                    reason(step.geometry, plain) + "\n  next: leave compute out for exact arithmetic; cute_py.kernels() says where its kernels run");
     }
   }
   for (Candidate& candidate : program.candidates) {

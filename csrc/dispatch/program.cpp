@@ -354,6 +354,12 @@ Program make_program(FoldedProduct const& product, Question const& question) {
     bool const names_exact = may_be_exact && (question.kernel != "auto" || product.asked().batch_invariant);
     Geometry exact = product.asked();
     exact.precision = Precision::exact;
+    if (!exact.multiplies && names_step) {  // nothing to split
+      Question of_any = question;
+      of_any.kernel = "auto";
+      of_any.config.reset();
+      return make_program(FoldedProduct(std::move(exact)), of_any);
+    }
     if (!exact.multiplies || names_exact) return make_program(FoldedProduct(std::move(exact)), question);
     auto found = emulated(product, question);
     if (found && !may_be_exact) return *std::move(found);

@@ -3,8 +3,10 @@
 //
 // After:     gemm_sm90, which leaves residues of sums of products, modulo several numbers (Ozaki scheme II)
 // Requires:  residues (n,m,l,plane), n contiguous; moduli whose product is more than twice every sum
-// Numerics:  the sum is found by the Chinese remainder theorem, in fractions of the moduli's product of 62 bits, or of 92 for
-//            float64; whole numbers come out as such. It is rounded to float64, and from there to T. Without residues, elements of rows or columns that are not finite alone are computed: k ascending, fused multiply-adds
+// Numerics:  the sum is found by the Chinese remainder theorem, in fractions of the moduli's product of 62 bits, or of
+//            92 for float64; whole numbers come out as such. It is rounded to float64, and from there to T. Rows and
+//            columns with infinity or NaN are multiplied as they are, k ascending. Where no residues are given, these
+//            rows and columns are all that is computed.
 // Smem:      a number for each warp
 // Threads:   a warp has a row, each thread 16 bytes of it
 #pragma once

@@ -37,6 +37,7 @@ struct GemmSm90Params {
       : epilogue(typed_epilogue<Config>(product)),
         batch{ModeMap<3>(product.l, {Role::a, Role::b, Role::d}), ModeMap<4>(product.l, kEpilogueRoles), 0} {
     Geometry const g = Config::planes > 1 ? with_flat_factors(product) : product;
+    if (Config::residues) epilogue.along_n = true;  // also where there is one column, whose mode is dropped
     auto const divide_up = [](std::int64_t x, std::int64_t y) { return (x + y - 1) / y; };
     auto const group = [&](Modes const& modes, int tile) {
       GroupTiles made;

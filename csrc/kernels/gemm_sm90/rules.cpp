@@ -316,9 +316,10 @@ void propose(Task const& task, bool may_split_k, std::vector<Proposal>& proposal
 // Can CTAs be a cluster like this? Two tiles at most share what they load, and are both there where K is split; the
 // CTAs that share K are 1, 2, 4 or 8.
 bool is_possible(Task const& task, Schedule const& s) {
-  auto const most = static_cast<std::int64_t>(task.entry.resources.max_cluster);
+  std::int64_t const splits = task.entry.resources.max_cluster;  // 0: K is not split, and two may share what they load
   bool const is_of_two = s.cluster_m >= 1 && s.cluster_n >= 1 && s.cluster_m * s.cluster_n <= 2;
-  if (!is_of_two || s.cluster_k < 1 || s.cluster() > most) return false;
+  if (!is_of_two || s.cluster_k < 1 || s.cluster() > std::max<std::int64_t>(splits, 2)) return false;
+  if (s.has_split_k() && splits == 0) return false;
   if (!s.has_split_k()) return s.cluster_k == 1;
   bool const is_power_of_two = (s.cluster_k & (s.cluster_k - 1)) == 0;
   if (s.cluster_k == 1 || !is_power_of_two || s.split_k % s.cluster_k != 0) return false;
