@@ -234,7 +234,8 @@ Program make_emulated(FoldedProduct const& product, Planes const& planes, Questi
     for (Step const& step : program.steps) {
       if (step.entry != nullptr) continue;
       return refuse(std::string("has no kernel here for the step '") + name_of(step.purpose) + "'" +
-                    reason(step.geometry, plain) + "\n  next: leave compute out for exact arithmetic; cute_py.kernels() says where its kernels run");
+                    reason(step.geometry, plain) +
+                    "\n  next: leave compute out for exact arithmetic; cute_py.kernels() says where its kernels run");
     }
   }
   for (Candidate& candidate : program.candidates) {
