@@ -405,6 +405,20 @@ def test_a_result_has_the_same_bits_wherever_it_is_computed(options: dict[str, A
     np.testing.assert_array_equal(product.compute(scheduler="processes", num_workers=2), alone)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+def test_reproducible_bits_do_not_depend_on_chunks(dtype: str) -> None:
+    A, _ = array((40, 300), -1, dtype)
+    B, _ = array((300, 30), -1, dtype, seed=1)
+    expected = cute_py.matmul(A, B, compute="reproducible")
+    for chunks in (-1, 70, (13, 100)):
+        got = cd.matmul(da.from_array(A, chunks), da.from_array(B, chunks), compute="reproducible").compute()
+        np.testing.assert_array_equal(got, expected)
+    x = da.from_array(A, 13)
+    x = x[x[:, 0].real > 0]
+    with pytest.raises(UnsupportedProblemError, match=r"(?s)all of K in one chunk.*next: x.compute_chunk_sizes"):
+        cd.contract("ki,kj->ij", x, x, compute="reproducible")
+
+
 def test_the_same_call_has_the_same_name() -> None:
     """By which Dask knows what it has already computed."""
     _, a = array((6, 8), 3, np.float32)

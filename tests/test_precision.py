@@ -9,6 +9,7 @@ import pytest
 
 import cute_py
 from cute_py.errors import OperandError, UnsupportedProblemError
+from cute_py.machine.devices import ISAS
 from cute_py.products.precision import bound_of
 from cute_py.testing import check_contract, check_gemm, strided_array
 
@@ -49,7 +50,25 @@ def drawn(generator: np.random.Generator, kind: str, rows: int, k: int, dtype: s
     return normal.astype(dtype)
 
 
-@pytest.fixture(params=["emulator", pytest.param("cuda", marks=pytest.mark.gpu)])
+# Of the ways, those of residues are computed by a CPU as well.
+OF_CPU = [way for way in WAYS if not way.endswith("x3") and not way.endswith("x6")]
+RUNS = [
+    *[(way, "emulator") for way in WAYS],
+    *[(way, "cpu") for way in OF_CPU],
+    *[pytest.param(way, "cuda", marks=pytest.mark.gpu) for way in WAYS],
+]
+of_all_runs = pytest.mark.parametrize(("way", "target"), RUNS)
+
+
+def call_of(way: str, target: str) -> tuple[str, dict[str, Any]]:
+    """Return the type of A and B of a way, and the options of a call that computes in it."""
+    compute, dtype, kernel = WAYS[way]
+    if target == "cpu" and kernel == RESIDUES:
+        kernel = "cpu_residues"
+    return dtype, {"compute": compute, "kernel": kernel, "device": target}
+
+
+@pytest.fixture(params=["emulator", "cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
 def target(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -60,30 +79,29 @@ def generator() -> np.random.Generator:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("way", WAYS)
+@of_all_runs
 def test_bounds_hold(generator: np.random.Generator, way: str, kind: str, target: str) -> None:
-    compute, dtype, kernel = WAYS[way]
+    dtype, options = call_of(way, target)
     for layout, (m, n, k) in {"tn": (40, 35, 130), "nt": (17, 50, 77), "nn": (33, 16, 64), "tt": (20, 30, 1)}.items():
         A, B = (drawn(generator, kind, rows, k, dtype) for rows in (m, n))
         A = np.asfortranarray(A) if layout[0] == "n" else A
         B = np.asfortranarray(B) if layout[1] == "t" else B
         C = np.full((m, n), np.nan, dtype)
-        cute_py.gemm(A, B, C, compute=compute, kernel=kernel, device=target)
-        check_gemm(C, A, B, compute=compute)
+        cute_py.gemm(A, B, C, **options)
+        check_gemm(C, A, B, compute=options["compute"])
         if kind == "integers":
             assert np.array_equal(C, A.astype("complex128" if C.dtype.kind == "c" else "float64") @ B.T)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@of_all_runs
 def test_one_row_one_column_one_step_and_none(generator: np.random.Generator, way: str, target: str) -> None:
-    compute, dtype, kernel = WAYS[way]
-    options: Any = {"compute": compute, "kernel": kernel, "device": target}
+    dtype, options = call_of(way, target)
     for m, n, k in ((1, 1, 1), (1, 1, 30), (1, 17, 5), (17, 1, 5), (2, 3, 1), (3, 16, 2)):
         A, B = (drawn(generator, "normal", rows, k, dtype) for rows in (m, n))
         for order in "CF":
             C = np.full((m, n), np.nan, dtype, order=order)
             cute_py.gemm(A, B, C, **options)
-            check_gemm(C, A, B, compute=compute)
+            check_gemm(C, A, B, compute=options["compute"])
     A, B = (drawn(generator, "normal", rows, 30, dtype) for rows in (5, 6))
     assert cute_py.gemm(A[:0], B, **options).shape == (0, 6)
     C = drawn(generator, "normal", 5, 6, dtype)
@@ -92,22 +110,25 @@ def test_one_row_one_column_one_step_and_none(generator: np.random.Generator, wa
     assert np.array_equal(cute_py.gemm(A[:, :0], B[:, :0], C.copy(), beta=2.0, **options), 2 * C)
     # Backward, and the same elements again and again; not aligned: refused with the reason.
     for x, y in ((A[::-1, ::-1], B[:, ::-1]), (np.broadcast_to(A[0], (5, 30)), np.broadcast_to(B[:, :1], (6, 30)))):
-        check_gemm(cute_py.gemm(x, y, **options), x, y, compute=compute)
+        check_gemm(cute_py.gemm(x, y, **options), x, y, compute=options["compute"])
     odd = np.ndarray(A.shape, dtype, buffer=bytearray(A.nbytes + 1), offset=1)
+    if target == "cpu":
+        odd[:] = A
+        check_gemm(cute_py.gemm(odd, B, **options), odd, B, compute=options["compute"])
+        return
     with pytest.raises(UnsupportedProblemError, match=r"step 'split A': A's pointer .* is not a multiple of"):
         cute_py.gemm(odd, B, **options)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@of_all_runs
 def test_each_part_of_the_epilogue(generator: np.random.Generator, way: str, target: str) -> None:
-    compute, dtype, kernel = WAYS[way]
+    dtype, options = call_of(way, target)
     A, B, C = (drawn(generator, "normal", *shape, dtype) for shape in ((33, 70), (49, 70), (33, 49)))
-    options: Any = {"compute": compute, "kernel": kernel, "device": target}
     alpha = -0.5 + 0.25j if dtype.startswith("complex") else -0.5
     for of_c in (C, np.asfortranarray(C)):
         got = of_c.copy(order="K")
         cute_py.gemm(A, B, got, alpha=alpha, beta=2.0, **options)
-        check_gemm(got, A, B, C, alpha=alpha, beta=2.0, compute=compute)
+        check_gemm(got, A, B, C, alpha=alpha, beta=2.0, compute=options["compute"])
     bias = drawn(generator, "normal", 1, 49, dtype)[0]
     epilogue = cute_py.Epilogue(bias=bias, residual=C, scale=3.0)
     got = cute_py.gemm(A, B, epilogue=epilogue, **options)
@@ -116,12 +137,12 @@ def test_each_part_of_the_epilogue(generator: np.random.Generator, way: str, tar
     assert np.abs(got - expected).max() < (1e-4 if dtype not in OF_DOUBLE else 1e-12)
     if dtype.startswith("complex"):
         got = cute_py.gemm(A, B, conj_a=True, **options)
-        check_gemm(got, A.conj(), B, compute=compute)
+        check_gemm(got, A.conj(), B, compute=options["compute"])
 
 
-@pytest.mark.parametrize("way", WAYS)
+@of_all_runs
 def test_what_is_not_finite_is_as_in_exact_arithmetic(generator: np.random.Generator, way: str, target: str) -> None:
-    compute, dtype, kernel = WAYS[way]
+    dtype, options = call_of(way, target)
     A, B, C = (drawn(generator, "normal", *shape, dtype) for shape in ((140, 33), (133, 33), (140, 133)))
     A[3, 5] = np.inf
     A[7, 0] = np.nan
@@ -132,7 +153,7 @@ def test_what_is_not_finite_is_as_in_exact_arithmetic(generator: np.random.Gener
     exact, got = C.copy(), C.copy()
     with np.errstate(invalid="ignore"):
         cute_py.gemm(A, B, exact, beta=2.0, device=target)
-        cute_py.gemm(A, B, got, beta=2.0, compute=compute, kernel=kernel, device=target)
+        cute_py.gemm(A, B, got, beta=2.0, **options)
         for part in ("real", "imag"):
             x, y = getattr(got, part), getattr(exact, part)
             assert np.array_equal(np.isnan(x), np.isnan(y))
@@ -153,7 +174,7 @@ def test_reproducible_bits_depend_on_nothing(generator: np.random.Generator, dty
         assert np.array_equal(result, whole[rows, columns])
 
     # Another tile; the roles of A and B exchanged, because of the result; factors that lie otherwise.
-    wide = "gemm_sm90_tn_i8_128x256_residues"
+    wide = "cpu_residues" if target == "cpu" else "gemm_sm90_tn_i8_128x256_residues"
     same(np.s_[:], np.s_[:], cute_py.gemm(A, B, compute="reproducible", kernel=wide, device=target))
     C = np.zeros((20, 136), dtype, order="F")
     same(np.s_[:], np.s_[:], cute_py.gemm(A, B, C, compute="reproducible", device=target))
@@ -168,10 +189,9 @@ def test_reproducible_bits_depend_on_nothing(generator: np.random.Generator, dty
     same(np.s_[10:], np.s_[68:], batch[1])
 
 
-@pytest.mark.parametrize("way", WAYS)
+@of_all_runs
 def test_contractions_of_many_modes(generator: np.random.Generator, way: str, target: str) -> None:
-    compute, dtype, kernel = WAYS[way]
-    options: Any = {"compute": compute, "kernel": kernel, "device": target}
+    dtype, options = call_of(way, target)
     extents = {"a": 5, "b": 6, "c": 4, "d": 7, "e": 9, "f": 3, "l": 2}
     for subscripts in ("abcd,eafd->fbec", "lace,lbde->lbcda", "abc,bad->cd", "lac,lbc->lab", "ae,eb->ab"):
         first, second = subscripts.partition("->")[0].split(",")
@@ -181,23 +201,52 @@ def test_contractions_of_many_modes(generator: np.random.Generator, way: str, ta
             )
             for letters in (first, second)
         )
-        check_contract(subscripts, cute_py.contract(subscripts, A, B, **options), A, B, compute=compute)
+        check_contract(subscripts, cute_py.contract(subscripts, A, B, **options), A, B, compute=options["compute"])
     A = drawn(generator, "normal", 12, 40, dtype)
     of_steps, check = strided_array(A[:, ::-1], (-80, 2), dtype=dtype)
-    check_gemm(cute_py.gemm(of_steps, A, **options), of_steps, A, compute=compute)
+    check_gemm(cute_py.gemm(of_steps, A, **options), of_steps, A, compute=options["compute"])
     check()
 
 
-@pytest.mark.parametrize("way", WAYS)
+@of_all_runs
 def test_numbers_at_the_ends_of_their_type(generator: np.random.Generator, way: str, target: str) -> None:
-    compute, dtype, kernel = WAYS[way]
+    dtype, options = call_of(way, target)
     info = np.finfo(dtype)
     A, B = (drawn(generator, "normal", rows, 40, dtype) for rows in (20, 24))
     small, large = float(info.tiny), float(info.max)
     for of_a, of_b in ((small, 2.0**-6 / small), (small / 64, 1.0), (large / 64, 1 / large), (1.0, large**0.5)):
         x, y = (A * np.asarray(of_a, A.real.dtype)).astype(dtype), (B * np.asarray(of_b, A.real.dtype)).astype(dtype)
         with np.errstate(all="ignore"):
-            check_gemm(cute_py.gemm(x, y, compute=compute, kernel=kernel, device=target), x, y, compute=compute)
+            check_gemm(cute_py.gemm(x, y, **options), x, y, compute=options["compute"])
+
+
+@pytest.mark.parametrize("way", OF_CPU)
+@pytest.mark.parametrize("target", ["emulator", pytest.param("cuda", marks=pytest.mark.gpu)])
+def test_a_cpu_has_the_bits_of_a_gpu(generator: np.random.Generator, way: str, target: str) -> None:
+    """With each instruction set that the processor has, and any number of threads; ends of the type, NaN, epilogues."""
+    dtype, of_gpu = call_of(way, target)
+    _, of_cpu = call_of(way, "cpu")
+    info = np.finfo(dtype)
+    extremes = np.array([info.tiny / 8, info.tiny, 1.0, info.max / 64], info.dtype)
+    for number, (m, n, k) in enumerate([(1, 1, 1), (5, 40, 3), (30, 150, 530), (17, 9, 2100), (3, 4, 8200)]):
+        A, B = (drawn(generator, KINDS[number + i], rows, k, dtype) for i, rows in enumerate((m, n)))
+        C, bias = drawn(generator, "normal", m, n, dtype), drawn(generator, "normal", 1, n, dtype)[0]
+        with np.errstate(all="ignore"):
+            A[0] *= extremes[number % 4]
+        B[n // 2, k // 2] = [1, np.inf, np.nan][number % 3]
+        calls: list[dict[str, Any]] = [{}, {"alpha": -0.75}, {"beta": 0.5, "C": C}]
+        calls += [{"epilogue": cute_py.Epilogue(bias=bias, residual=C, scale=3.0)}]
+        calls += [{"conj_a": True, "alpha": 1 + 2j}] if dtype.startswith("complex") else []
+        for call in calls:
+            with np.errstate(all="ignore"):
+                result = {key: C.copy() for key in call if key == "C"}
+                expected = cute_py.gemm(A, B, **{**call, **result}, **of_gpu)
+                for isa in ISAS[: ISAS.index(cute_py.Cpu.here().isa) + 1]:
+                    for threads in (1, 3):
+                        device = cute_py.Cpu("some", isa=isa, threads=threads)
+                        result = {key: C.copy() for key in call if key == "C"}
+                        got = cute_py.gemm(np.asfortranarray(A), B, **{**call, **result, **of_cpu, "device": device})
+                        np.testing.assert_array_equal(got, expected)
 
 
 def test_fast_is_exact_where_that_is_faster() -> None:
@@ -238,6 +287,67 @@ def test_emulated_precision_can_be_tuned(generator: np.random.Generator) -> None
         assert np.array_equal(cute_py.gemm(A, B, **options), cute_py.gemm(A, B, config=tuned.best, **options))
     finally:
         cute_py.forget_tuning()
+
+
+@pytest.mark.parametrize("batch", [(), (3,)])
+@of_all_runs
+def test_a_prepared_operand_stands_for_its_array(
+    generator: np.random.Generator, way: str, target: str, batch: tuple[int, ...]
+) -> None:
+    dtype, options = call_of(way, target)
+    A, B = (drawn(generator, "normal", rows * 3, 90, dtype).reshape(3, rows, 90) for rows in (20, 33))
+    A[0, 3, 5] = np.inf
+    A, B = (A, B) if batch else (A[0], B[0])
+    of_prepare = {key: options[key] for key in ("compute", "device")}
+    P, Q = (cute_py.prepare(x, **of_prepare) for x in (A, B))
+    W = np.ascontiguousarray(np.swapaxes(B, -1, -2))
+    of_matmul = cute_py.prepare(W, axis=-2, **of_prepare)
+    assert P.array is A
+    assert (P.shape, P.dtype, P.ndim, P.axis, P.compute) == (A.shape, A.dtype, A.ndim, -1, options["compute"])
+    assert Q.nbytes > B.nbytes // 2
+    without = {key: value for key, value in options.items() if key != "compute"}
+    with np.errstate(invalid="ignore"):
+        for order in "CF":
+            C = np.empty((*batch, 20, 33), dtype, order=order)
+            subscripts = "lmk,lnk->lmn" if batch else "mk,nk->mn"
+            expected = cute_py.contract(subscripts, A, B, C, **options).copy()
+            for x, y in ((P, B), (A, Q), (P, Q), (P, B)):
+                C[...] = 7
+                np.testing.assert_array_equal(cute_py.contract(subscripts, x, y, C, **without), expected)
+                if not batch:
+                    np.testing.assert_array_equal(cute_py.gemm(x, y, C, **without), expected)
+        plan = cute_py.matmul.plan(A, of_matmul, **without)
+        np.testing.assert_array_equal(plan(A, of_matmul), cute_py.matmul(A, W, **options))
+        other = cute_py.prepare(2 * W, axis=-2, **of_prepare)
+        np.testing.assert_array_equal(plan(A, other), cute_py.matmul(A, 2 * W, **options))
+        with pytest.raises(OperandError, match=r"(?s)B is no prepared operand, and was one.*next: make a plan"):
+            plan(A, W)
+    assert "split B" not in [step.what for step in cute_py.matmul.explain(A, of_matmul, **without).steps]
+
+
+def test_what_cannot_be_prepared_or_taken_says_so() -> None:
+    A = np.ones((4, 4), np.float32)
+    P = cute_py.prepare(A, compute="reproducible")
+    assert repr(P).startswith("<PreparedOperand (4, 4) for compute='reproducible'")
+    mistakes: list[tuple[Any, str]] = [
+        (lambda: cute_py.prepare(P, compute="reproducible"), "A is prepared already.*next: prepare\\(x.array"),
+        (lambda: cute_py.prepare(A, compute="float32"), "has nothing to split.*next: compute='fp16x3'"),
+        (lambda: cute_py.prepare(A[:, :0], compute="reproducible"), "has nothing to split.*next: .*with elements"),
+        (lambda: cute_py.prepare(A[0], compute="reproducible"), "A has two modes, or three of a batch.*next: "),
+        (lambda: cute_py.prepare(A, compute="reproducible", axis=0), "axis is -1, .*got 0.*next: "),
+        (lambda: cute_py.prepare(A, compute=np.float32), "compute is a name and axis a number.*next: "),  # type: ignore[arg-type]
+        (lambda: cute_py.prepare([[1.0]], compute="reproducible"), "A is a list.*next: "),
+        (lambda: cute_py.gemm(P, A, compute="bf16x6"), "A was prepared for compute='reproducible'.*next: prepare it"),
+    ]
+    for call, message in mistakes:
+        with pytest.raises(OperandError, match=f"(?s){message}"):
+            call()
+    with pytest.raises(UnsupportedProblemError, match=r"(?s)no kernel here for the step 'split A'.*next: "):
+        cute_py.prepare(A, compute="fp16x3", device="cpu")
+    with pytest.raises(
+        UnsupportedProblemError, match=r"(?s)does not take A as it was prepared: its rows.*next: .*axis="
+    ):
+        cute_py.matmul(cute_py.prepare(A, compute="reproducible", axis=-2), A)
 
 
 def test_bounds_of_residues_follow_from_their_product() -> None:

@@ -151,6 +151,11 @@ void Options::apply(Request& request) const {
 
 Call::Call(Definition const& definition, Asked const& asked, Options const& options)
     : definition_(definition), options_(options), asked_(asked) {
+  for (int i = 0; i < 2; ++i) {
+    PyObject*& factor = asked_[i == 0 ? Arg::a : Arg::b];
+    split_[i] = held_split(factor);
+    if (split_[i] != nullptr) factor = split_[i]->array.ptr();
+  }
   if (definition_.takes_numbers && (is_number(asked_[Arg::a]) || is_number(asked_[Arg::b]))) {
     py::object const arrays = hooks().with_numbers(
         definition_.function.name, py::make_tuple(py::handle(asked_[Arg::a]), py::handle(asked_[Arg::b])));
@@ -168,7 +173,23 @@ Call::Call(Definition const& definition, Asked const& asked, Options const& opti
     request_.what = what_;
   }
   options_.apply(request_);
+  if (split_[0] != nullptr || split_[1] != nullptr) take_split_factors();
   import_arrays();
+}
+
+// They say what is computed in, if the call does not.
+void Call::take_split_factors() {
+  for (int i = 0; i < 2; ++i) {
+    if (split_[i] == nullptr) continue;
+    SplitFactor const& split = split_[i]->split;
+    if (request_.compute.empty()) request_.compute = split.compute;
+    if (request_.compute != split.compute) {
+      throw OperandError(definition_.function.name + ": " + (i == 0 ? "A" : "B") + " was prepared for compute='" +
+                         split.compute + "', and this call computes in '" + std::string(request_.compute) +
+                         "'\n  next: prepare it for that, or pass its array");
+    }
+    request_.split[i] = &split;
+  }
 }
 
 void Call::import_arrays() {

@@ -9,6 +9,7 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/asked.hpp"
+#include "bindings/split.hpp"
 #include "execution/pipeline.hpp"
 
 // A call from Python as a Request, and its result as an object of Python.
@@ -90,13 +91,15 @@ class Call {
 
  private:
   void import_arrays();
+  void take_split_factors();
   void resolve();
   Operand const* workspace_of(execution::Prepared const& prepared, py::handle given);
 
   Definition const& definition_;
   Options const& options_;
   Asked asked_;
-  py::object numbers_[2];      // arrays in the place of numbers
+  HeldSplit const* split_[2] = {nullptr, nullptr};  // A, and B, if they are prepared operands
+  py::object numbers_[2];                           // arrays in the place of numbers
   py::object of_epilogue_[2];  // its bias and residual: attributes may be made when they are asked for
   Function function_;          // with labels that were looked up
   std::shared_ptr<execution::Prepared const> prepared_;

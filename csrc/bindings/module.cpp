@@ -8,6 +8,7 @@
 #include "bindings/layouts.hpp"
 #include "bindings/plan.hpp"
 #include "bindings/product.hpp"
+#include "bindings/split.hpp"
 #include "bindings/trace.hpp"
 #include "bindings/xla.hpp"
 
@@ -19,6 +20,7 @@ PYBIND11_MODULE(_core, module) {
   register_buffer(module);
   register_product(module);
   register_plan(module);
+  register_split(module);
   register_layouts(module);
   register_catalogue(module);
   register_trace(module);

@@ -47,6 +47,7 @@ class HeldPlan {
     key_.assign(call.request());
     prepared_ = call.prepare();
     name_ = call.request().function->name;
+    for (int i = 0; i < 2; ++i) is_split_[i] = call.request().split[i] != nullptr;
     if (prepared_->outline.staging) {
       throw OperandError(name_ + ": a plan does not copy host arrays to a GPU" + call.request().operands_text() +
                          "\n  next: plan with arrays on the GPU");
@@ -99,6 +100,13 @@ class HeldPlan {
 
  private:
   void require_fit(Call& call) const {
+    for (int i = 0; i < 2; ++i) {
+      if ((call.request().split[i] != nullptr) == is_split_[i]) continue;
+      throw OperandError(
+          name_ + ": " + (i == 0 ? "A" : "B") +
+          (is_split_[i] ? " is no prepared operand, and was one" : " is a prepared operand, and was none") +
+          " when the plan was made\n  next: make a plan for these");
+    }
     execution::Key key(call.request());
     if (key == key_ || std::find(other_keys_.begin(), other_keys_.end(), key) != other_keys_.end()) return;
     auto const given = call.outline();
@@ -121,6 +129,7 @@ class HeldPlan {
   std::optional<Options> options_;
   Signature signature_;
   std::string name_;
+  bool is_split_[2];  // were A and B prepared operands?
   static constexpr std::size_t kOtherKeys = 8;
   execution::Key key_;
   mutable std::vector<execution::Key> other_keys_;  // of other requests that fit; changed by who holds the GIL

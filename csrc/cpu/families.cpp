@@ -7,11 +7,13 @@ void add_gemm(std::vector<Entry>& entries);
 void add_loops(std::vector<Entry>& entries);
 void add_small(std::vector<Entry>& entries);
 void add_transpose(std::vector<Entry>& entries);
+void add_planes(std::vector<Entry>& entries);
 
 namespace {
 
 // Each is the last function of its folder's family.cpp. Of two that are expected to be as fast the earlier is taken.
-constexpr decltype(&add_gemm) kFamilies[] = {&add_reference, &add_gemm, &add_loops, &add_small, &add_transpose};
+constexpr decltype(&add_gemm) kFamilies[] = {&add_reference, &add_gemm,      &add_loops,
+                                             &add_small,     &add_transpose, &add_planes};
 
 }  // namespace
 

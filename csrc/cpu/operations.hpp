@@ -6,6 +6,7 @@
 #include "cpu/gemv/gemv.hpp"
 #include "cpu/isa.hpp"
 #include "cpu/math/math.hpp"
+#include "cpu/planes/planes.hpp"
 #include "cpu/transpose/transpose.hpp"
 
 namespace cute_py::cpu {
@@ -26,6 +27,7 @@ struct Kernels {
   MicroKernel<T> micro;
   ComplexMicroKernel<T> complex_micro;
   UnpackedKernel<T> unpacked;
+  PlanesKernel<T> planes;
 };
 
 // int32, unsigned so that sums wrap round instead of overflowing: the bits are the same. Its epilogue is computed in
@@ -35,6 +37,7 @@ struct Kernels<std::uint32_t> {
   GemvKernel<std::uint32_t> gemv;
   SumsKernel<std::uint32_t> sums;
   TransposeKernel<std::uint32_t> transpose;
+  ReduceKernel reduce;
 };
 
 template <class T, Isa isa>

@@ -7,6 +7,7 @@
 #include "cpu/gemm/words.inl"
 #include "cpu/gemv/gemv.inl"
 #include "cpu/operations.hpp"
+#include "cpu/planes/planes.inl"
 #include "cpu/transpose/complex_parts.inl"
 #include "cpu/transpose/convert.inl"
 #include "cpu/transpose/transpose.inl"
@@ -26,10 +27,13 @@ constexpr Kernels<T> kKernels = {.gemv = kGemv<T>,
                                  .convert = kConvert,
                                  .micro = kMicro<T>,
                                  .complex_micro = kComplexMicro<T>,
-                                 .unpacked = kUnpacked<T>};
+                                 .unpacked = kUnpacked<T>,
+                                 .planes = kPlanes<T>};
 template <>
-constexpr Kernels<std::uint32_t> kKernels<std::uint32_t> = {
-    .gemv = kGemv<std::uint32_t>, .sums = kSums<std::uint32_t>, .transpose = kTranspose<std::uint32_t>};
+constexpr Kernels<std::uint32_t> kKernels<std::uint32_t> = {.gemv = kGemv<std::uint32_t>,
+                                                            .sums = kSums<std::uint32_t>,
+                                                            .transpose = kTranspose<std::uint32_t>,
+                                                            .reduce = &reduce_sums};
 
 }  // namespace
 

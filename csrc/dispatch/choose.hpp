@@ -30,8 +30,9 @@ struct Question {
   std::int64_t workspace_limit = kNoLimit;      // bytes
   bool is_void = false;                         // is the forced decision one of another program? Nothing is chosen then
   bool may_split_k = true;
-  bool has_packed = false;  // are A or B packed for the kernel?
-  double us_of_zeros = 0;   // the time to clear padding, for kernels that read it
+  bool has_packed = false;                           // are A or B packed for the kernel?
+  SplitFactor const* split[2] = {nullptr, nullptr};  // the caller's A and B, if they were split before
+  double us_of_zeros = 0;                            // the time to clear padding, for kernels that read it
 };
 
 // Does `name` select this entry: "auto", a kernel's name or a variant's?

@@ -135,6 +135,63 @@ std::vector<Planes> planes_for(Geometry const& g) {
   }
 }
 
+namespace {
+
+// Why a product cannot be computed in this way, and a way out; "" if it can.
+std::string obstacle(Geometry const& g, Planes const& planes) {
+  DType const own = type_of_sums(g.compute);
+  if (g.type[Role::a] != own || g.type[Role::b] != own) {
+    return std::string("splits A and B of ") + name_of(own) + " alone\n  next: convert A and B to " + name_of(own);
+  }
+  if (g.batch_invariant && !planes.has_residues()) {
+    return "is not batch_invariant\n  next: compute='reproducible' is";
+  }
+  if (planes.has_residues() && g.k.size() > kMostStepsOfResidues) {
+    return "sums at most " + std::to_string(kMostStepsOfResidues) + " products, here K=" + std::to_string(g.k.size()) +
+           "\n  next: split K and add the products, or leave compute out";
+  }
+  return "";
+}
+
+// Why a factor that was split before is not this one; "" if it is.
+std::string difference(SplitFactor const& kept, Geometry const& split, char const* factor) {
+  std::string const before = std::string("does not take ") + factor + " as it was prepared: ";
+  if (!(kept.geometry.planes == split.planes)) {
+    return before + "in other planes\n  next: prepare(..., compute=) with the compute of this call";
+  }
+  Geometry aligned = split;
+  aligned.log2_alignment = kept.geometry.log2_alignment;
+  if (kept.geometry == aligned) return "";
+  return before +
+         "its rows, its steps of K or their conjugation are others here\n  next: prepare(..., axis=) with the mode "
+         "that is summed "
+         "over, or the array itself";
+}
+
+}  // namespace
+
+Program make_split(FoldedProduct const& product, Planes const& planes, Question const& question) {
+  Program program;
+  Geometry const& g = *product.folded(false);
+  program.refused = obstacle(g, planes);
+  if (!program.refused.empty()) return program;
+  Geometry const split = split_of(g, Role::a, planes);
+  program.workspace_bytes = bytes_of_exponents(split.m.size());
+  PerRole<Place> at;
+  at[Role::a] = {Source::a, 0};
+  at[Role::d] = {Source::split_a, program.workspace_bytes};
+  program.workspace_bytes += workspace_bytes_of(split.l[0].stride[Role::d] * planes.planes(), planes.type());
+  Question const plain{question.target, question.platform, question.device, "auto", question.registry};
+  Step step = std::move(choose(Purpose::split_a, FoldedProduct(split), at, plain, 0).steps.front());
+  step.planes = PlanePlaces{{{Source::split_a, 0}, {Source::split_a, 0}}, {Source::split_a, 0}};
+  if (step.entry == nullptr) {
+    program.refused = std::string("has no kernel here for the step '") + name_of(step.purpose) + "'" +
+                      reason(step.geometry, plain) + "\n  next: cute_py.kernels() says where its kernels run";
+  }
+  program.steps.push_back(std::move(step));
+  return program;
+}
+
 Program make_emulated(FoldedProduct const& product, Planes const& planes, Question const& question) {
   Program program;
   Geometry const& asked = product.asked();
@@ -142,22 +199,11 @@ Program make_emulated(FoldedProduct const& product, Planes const& planes, Questi
   bool const exchanged = product.may_exchange() && !product.is_along_n();
   Geometry const& g = *product.folded(exchanged);
   bool const has_residues = planes.has_residues();
-  DType const own = type_of_sums(asked.compute);
   auto const refuse = [&](std::string const& why) {
     program.refused = why;
     return program;
   };
-  if (g.type[Role::a] != own || g.type[Role::b] != own) {
-    return refuse(std::string("splits A and B of ") + name_of(own) + " alone\n  next: convert A and B to " +
-                  name_of(own));
-  }
-  if (g.batch_invariant && !has_residues) {
-    return refuse("is not batch_invariant\n  next: compute='reproducible' is");
-  }
-  if (has_residues && g.k.size() > kMostStepsOfResidues) {
-    return refuse("sums at most " + std::to_string(kMostStepsOfResidues) + " products, here K=" +
-                  std::to_string(g.k.size()) + "\n  next: split K and add the products, or leave compute out");
-  }
+  if (auto const why = obstacle(g, planes); !why.empty()) return refuse(why);
 
   Geometry const split[2] = {split_of(g, Role::a, planes), split_of(g, Role::b, planes)};
   Geometry const multiplication = product_of(g, planes);
@@ -168,16 +214,27 @@ Program make_emulated(FoldedProduct const& product, Planes const& planes, Questi
     next += bytes;
     return place;
   };
+  // Of the roles of g: factors that were split before are where they are kept.
+  SplitFactor const* const kept[2] = {question.split[exchanged ? 1 : 0], question.split[exchanged ? 0 : 1]};
   PlanePlaces places{};
-  std::int64_t of_planes[2];
-  for (int i = 0; i < 2; ++i) places.exponents[i] = reserve(bytes_of_exponents(split[i].m.size()));
+  Place of_planes[2];
   for (int i = 0; i < 2; ++i) {
+    bool const is_a = (i == 0) != exchanged;
+    if (kept[i] != nullptr) {
+      if (auto const why = difference(*kept[i], *Folded(split[i]), is_a ? "A" : "B"); !why.empty()) return refuse(why);
+      Source const source = is_a ? Source::split_a : Source::split_b;
+      places.exponents[i] = {source, 0};
+      of_planes[i] = {source, kept[i]->planes_at};
+      continue;
+    }
+    places.exponents[i] = {Source::workspace, reserve(bytes_of_exponents(split[i].m.size()))};
     auto const elements = split[i].l[0].stride[Role::d] * planes.planes();
-    of_planes[i] = reserve(workspace_bytes_of(elements, planes.type()));
+    of_planes[i] = {Source::workspace, reserve(workspace_bytes_of(elements, planes.type()))};
   }
+  places.residues = {Source::workspace, 0};
   if (has_residues) {
     auto const elements = residue_line(g.n.size()) * g.m.size() * g.l.size() * planes.planes();
-    places.residues = reserve(workspace_bytes_of(elements, DType::i8));
+    places.residues.offset = reserve(workspace_bytes_of(elements, DType::i8));
   }
   bool const is_gpu = question.device.memory_bytes > 0;
   auto const most =
@@ -190,6 +247,7 @@ Program make_emulated(FoldedProduct const& product, Planes const& planes, Questi
   Question plain{question.target, question.platform, question.device, "auto", question.registry};
   plain.may_split_k = false;
   double us = 0;
+  double of_multiplication = 0;
   auto const add = [&](Purpose purpose, Geometry const& geometry, PerRole<Place> const& at,
                        PlanePlaces const& of_step) {
     Question asked_for = plain;
@@ -205,7 +263,10 @@ Program make_emulated(FoldedProduct const& product, Planes const& planes, Questi
     step.takes_scalars = purpose == Purpose::combine || (purpose == Purpose::multiply && !has_residues);
     us += step.estimate.us;
     bool const is_found = step.entry != nullptr;
-    if (purpose == Purpose::multiply) program.candidates = std::move(choice.candidates);
+    if (purpose == Purpose::multiply) {
+      of_multiplication = step.estimate.us;
+      program.candidates = std::move(choice.candidates);
+    }
     program.steps.push_back(std::move(step));
     return is_found;
   };
@@ -214,18 +275,19 @@ Program make_emulated(FoldedProduct const& product, Planes const& planes, Questi
   if (exchanged) std::swap(own_places[Role::a], own_places[Role::b]);
   bool is_complete = true;
   for (int i = 0; i < 2; ++i) {
+    if (kept[i] != nullptr) continue;
     Role const factor = i == 0 ? Role::a : Role::b;
     PerRole<Place> at;
     at[Role::a] = own_places[factor];
-    at[Role::d] = {Source::workspace, of_planes[i]};
-    PlanePlaces const of_step{{places.exponents[i], places.exponents[i]}, 0};
+    at[Role::d] = of_planes[i];
+    PlanePlaces const of_step{{places.exponents[i], places.exponents[i]}, places.exponents[i]};
     bool const is_a = (factor == Role::a) != exchanged;
     is_complete = add(is_a ? Purpose::split_a : Purpose::split_b, split[i], at, of_step) && is_complete;
   }
   PerRole<Place> at = own_places;
-  at[Role::a] = {Source::workspace, of_planes[0]};
-  at[Role::b] = {Source::workspace, of_planes[1]};
-  if (has_residues) at[Role::d] = {Source::workspace, places.residues};
+  at[Role::a] = of_planes[0];
+  at[Role::b] = of_planes[1];
+  if (has_residues) at[Role::d] = places.residues;
   is_complete = add(Purpose::multiply, multiplication, at, places) && is_complete;
   is_complete = add(Purpose::combine, combination, own_places, places) && is_complete;
   program.workspace_bytes = next;
@@ -240,7 +302,7 @@ Program make_emulated(FoldedProduct const& product, Planes const& planes, Questi
   }
   for (Candidate& candidate : program.candidates) {
     candidate.decision.exchanged = exchanged;
-    candidate.estimate.us += us - program.steps[2].estimate.us;
+    candidate.estimate.us += us - of_multiplication;
   }
   return program;
 }

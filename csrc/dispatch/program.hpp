@@ -13,9 +13,10 @@
 // The steps that compute a product: mostly one, more where a sum of one operand or a pack comes first.
 namespace cute_py::dispatch {
 
-// Where an array of a step is: in one of the caller's arrays, in the workspace, or among the Ones.
-enum class Source { a, b, c, d, bias, residual, workspace, one };
-inline constexpr int kSources = 8;
+// Where an array of a step is: in one of the caller's arrays, in the workspace, among the Ones, or where A or B was
+// split before.
+enum class Source { a, b, c, d, bias, residual, workspace, one, split_a, split_b };
+inline constexpr int kSources = 10;
 
 // An array of a step, as an offset in bytes from its source.
 struct Place {
@@ -28,10 +29,10 @@ enum class Purpose { multiply, copy, sum_a, sum_b, pack_a, pack_b, unpack_d, spl
 // In words.
 char const* name_of(Purpose purpose);
 
-// Arrays of a step of emulated precision, in the workspace: exponents of A's rows and of B's, and residues.
+// Arrays of a step of emulated precision: exponents of A's rows and of B's, and residues.
 struct PlanePlaces {
-  std::int64_t exponents[2];
-  std::int64_t residues;
+  Place exponents[2];
+  Place residues;
 };
 
 struct Step {

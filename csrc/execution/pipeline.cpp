@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/errors.hpp"
+#include "dispatch/emulated.hpp"
 #include "dispatch/tuned.hpp"
 #include "instances/registry.hpp"
 #include "runtime/cuda.hpp"
@@ -48,11 +49,11 @@ Arguments arguments_of(dispatch::Step const& step, std::array<void*, dispatch::k
     x.data[role] = start != nullptr ? static_cast<char*>(start) + place.offset : nullptr;
   }
   if (step.planes) {
-    auto* const workspace = static_cast<char*>(base[static_cast<std::size_t>(dispatch::Source::workspace)]);
-    for (int i = 0; i < 2; ++i) {
-      x.exponents[i] = reinterpret_cast<std::int32_t*>(workspace + step.planes->exponents[i]);
-    }
-    x.residues = workspace + step.planes->residues;
+    auto const at = [&](dispatch::Place const& place) {
+      return static_cast<char*>(base[static_cast<std::size_t>(place.source)]) + place.offset;
+    };
+    for (int i = 0; i < 2; ++i) x.exponents[i] = reinterpret_cast<std::int32_t*>(at(step.planes->exponents[i]));
+    x.residues = at(step.planes->residues);
   }
   return x;
 }
@@ -85,7 +86,8 @@ void run_steps(Prepared const& prepared, Memory const& memory, Arguments const& 
                void* workspace) {
   dispatch::Program const& program = prepared.outline.program;
   auto const& data = given.data.values;
-  std::array<void*, dispatch::kSources> base{data[0], data[1], data[2], data[3], data[4], data[5], workspace, nullptr};
+  std::array<void*, dispatch::kSources> base{data[0], data[1],   data[2], data[3],        data[4],
+                                             data[5], workspace, nullptr, given.split[0], given.split[1]};
   std::optional<Workspace> own;
   if (workspace == nullptr && program.workspace_bytes > 0) {
     own.emplace(memory, program.workspace_bytes, execution.stream);
@@ -130,10 +132,12 @@ class Cache {
 
 dispatch::Question question_of(Request const& request, Outline const& outline) {
   Location const& location = outline.location;
-  return {location.target,        instances::platform(location.target),
-          *location.device,       request.kernel,
-          instances::registry(),  request.config,
-          request.workspace_limit};
+  dispatch::Question question{location.target,        instances::platform(location.target),
+                              *location.device,       request.kernel,
+                              instances::registry(),  request.config,
+                              request.workspace_limit};
+  for (int i = 0; i < 2; ++i) question.split[i] = request.split[i];
+  return question;
 }
 
 Outline make_outline(Request const& request) {
@@ -220,6 +224,33 @@ std::shared_ptr<Prepared const> prepare(Request const& request) {
   return prepared;
 }
 
+PreparedSplit prepare_split(Request const& request) {
+  Outline outline{make_product(request), choose_location(request), std::nullopt, {}};
+  auto const refuse = [&](std::string const& why) {
+    std::string text = request.function->name + " with compute='" + std::string(request.compute) + "' " + why;
+    text.insert(text.find('\n'), request.operands_text());
+    return text;
+  };
+  if (outline.location.staged) {
+    throw OperandError(refuse("splits arrays where they are\n  next: an array on the GPU"));
+  }
+  auto const planes = dispatch::planes_for(outline.product.geometry);
+  if (planes.empty() || outline.product.geometry.is_empty()) {
+    throw OperandError(
+        refuse("has nothing to split\n  next: compute='fp16x3', or another of docs/numerics.md, and an "
+               "array with elements"));
+  }
+  auto const question = question_of(request, outline);
+  outline.program = dispatch::make_split(FoldedProduct(outline.product.geometry), planes.front(), question);
+  if (!outline.program.refused.empty()) throw UnsupportedProblemError(refuse(outline.program.refused));
+  dispatch::Step const& step = outline.program.steps.front();
+  auto const bytes = std::exchange(outline.program.workspace_bytes, 0);
+  auto const planes_at = step.places[Role::d].offset;
+  std::vector<std::unique_ptr<Launch>> launches;
+  launches.push_back(step.entry->prepare(step.entry->traits.name, step.geometry, step.schedule));
+  return {{*request.function, std::move(outline), std::move(launches)}, bytes, planes_at};
+}
+
 namespace {
 
 Cache& cache() {
@@ -283,6 +314,8 @@ void Key::assign(Request const& r) {
       std::uint64_t{r.invented != nullptr} << 15 | static_cast<std::uint64_t>(r.activation) << 16 |
       std::uint64_t{r.any_order} << 32);
   for (View const* view : {r.a, r.b, r.c, r.out, r.bias, r.residual}) add(view);
+  auto const id = [&](int i) { return r.split[i] != nullptr ? r.split[i]->id : 0; };
+  add(id(0) | id(1) << 32);
   add(r.function->id);
   add(r.what);
   add(r.compute);

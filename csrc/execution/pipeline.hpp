@@ -49,6 +49,18 @@ struct Prepared {
 // Throws UnsupportedProblemError, with the reasons of every candidate, if no kernel takes a step.
 std::shared_ptr<Prepared const> prepare(Request const& request);
 
+// A factor that is split for later products of emulated precision: a program of one step, which is run with memory of
+// `bytes` for it, aligned to 256, as Arguments::split[0].
+struct PreparedSplit {
+  Prepared prepared;
+  std::int64_t bytes;
+  std::int64_t planes_at;
+};
+
+// Of A, as the A of a product of A and B. Throws OperandError if its compute has no planes, UnsupportedProblemError if
+// no kernel splits it.
+PreparedSplit prepare_split(Request const& request);
+
 // Everything of a request that prepare() may look at: all but the places of arrays and numbers that decide nothing.
 class Key {
  public:

@@ -118,6 +118,8 @@ struct Arguments {
   // those of a row of L after the other; and the residues that a result is reconstructed from.
   std::int32_t* exponents[2] = {nullptr, nullptr};
   void const* residues = nullptr;
+  // Of a factor that was split before: its memory, see SplitFactor. Null of one that was not.
+  void* split[2] = {nullptr, nullptr};
 };
 
 template <class Self, class Visit>

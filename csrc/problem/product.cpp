@@ -565,7 +565,8 @@ class Maker {
 std::string Request::operands_text() const {
   std::string text;
   for (View const* x : {a, b, c, out, bias, residual}) {
-    if (x != nullptr) text += "\n  " + x->describe();
+    bool const is_again = x == b && b == a;  // of what is no product, see execution::prepare_split
+    if (x != nullptr && !is_again) text += "\n  " + x->describe();
   }
   return text;
 }
@@ -614,6 +615,7 @@ Arguments make_arguments(Request const& request, Compute compute) {
   arguments.data[Role::d] = data(request.result());
   arguments.data[Role::bias] = data(request.bias);
   arguments.data[Role::residual] = data(request.residual);
+  for (int i = 0; i < 2; ++i) arguments.split[i] = request.split[i] != nullptr ? request.split[i]->data : nullptr;
   return arguments;
 }
 

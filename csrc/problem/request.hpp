@@ -46,6 +46,17 @@ struct Scalar {
   bool is_complex = false;
 };
 
+// A factor that is kept split for products of emulated precision: the exponents of its rows, and its planes behind
+// them.
+struct SplitFactor {
+  std::string compute;     // as it was asked for
+  Geometry geometry;       // of the step that split it
+  std::int64_t planes_at;  // bytes before the planes
+  std::int64_t bytes;      // of both
+  std::uint64_t id;        // which no other has
+  void* data;
+};
+
 // As many bytes as a product likes.
 inline constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
@@ -60,6 +71,7 @@ struct Request {
   View const* out = nullptr;  // written to
   View const* bias = nullptr;
   View const* residual = nullptr;
+  SplitFactor const* split[2] = {nullptr, nullptr};  // A, and B, as they were split before
 
   Scalar alpha{1.0};
   Scalar beta{0.0};

@@ -55,12 +55,14 @@ int root_of_minus_one(int modulus) {
   return 0;
 }
 
-double largest_squared_norm(Planes const& planes, std::int64_t steps) {
+LargestNorm largest_squared_norm(Planes const& planes, std::int64_t steps) {
   constexpr double kSlack = 1 - 0x1p-16;  // for sums of squares that were rounded, and for fractions of P
   double const half = static_cast<double>(product_of(planes) / 2) * kSlack;
   double const rounding = std::sqrt(static_cast<double>(steps * (planes.is_complex() ? 2 : 1))) / 2;
   double const norm = std::sqrt(half) - rounding;
-  return norm * norm;
+  LargestNorm largest{};
+  largest.mantissa = std::frexp(norm * norm, &largest.exponent);
+  return largest;
 }
 
 Reconstruction reconstruction_of(Planes const& planes, int limbs) {

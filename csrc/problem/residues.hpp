@@ -21,8 +21,29 @@ inline constexpr int kModuliOfReproducible = kModuliOfFast<Real> + 1;
 int root_of_minus_one(int modulus);
 
 // The square of the largest norm that rows of whole numbers may have, so that no sum of K products of two rows reaches
-// half of the product of the moduli (by Cauchy and Schwarz): before they are rounded to whole numbers.
-double largest_squared_norm(Planes const& planes, std::int64_t steps);
+// half of the product of the moduli (by Cauchy and Schwarz): before they are rounded to whole numbers. A mantissa from
+// 1/2 to 1, and a power of two.
+struct LargestNorm {
+  double mantissa;
+  int exponent;
+};
+LargestNorm largest_squared_norm(Planes const& planes, std::int64_t steps);
+
+// The order in which squares of a row are added, so that its exponent is the same on a GPU and on a host, whatever its
+// strides. Words of four steps are dealt to groups of 32 lanes, word / 32 modulo the number of groups, word modulo 32.
+// A lane adds its words in their order; then the groups are added in theirs; then the lanes as a tree.
+struct OrderOfSquares {
+  static constexpr int kStepsOfWord = 4;
+  static constexpr int kLanes = 32;
+  static constexpr int kMostGroups = 16;
+
+  static constexpr int log2_groups(std::int64_t steps) {
+    constexpr std::int64_t kWordsOfLane = 4;
+    int log2 = 0;
+    while (kMostGroups > 1 << log2 && steps > kStepsOfWord * kLanes * kWordsOfLane << log2) ++log2;
+    return log2;
+  }
+};
 
 // How a number x is found from its residues c: with the weights w = P / p, x / P is the sum of c * ((1 / w) modulo p) /
 // p, but for a whole number. So fractions of P are multiplied by residues, and what is left of the sum modulo 1 is

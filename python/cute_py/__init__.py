@@ -45,7 +45,7 @@ from cute_py.products.epilogue import Epilogue
 from cute_py.products.explanation import Candidate, Explanation
 from cute_py.products.gemm import gemm
 from cute_py.products.permutation import permute
-from cute_py.products.precision import get_float32_compute, set_float32_compute
+from cute_py.products.precision import PreparedOperand, get_float32_compute, prepare, set_float32_compute
 from cute_py.products.product import Product
 from cute_py.products.tuning import Tuning, forget_tuning, load_tuning, save_tuning, tune
 from cute_py.products.views import matrix_transpose, transpose
@@ -75,6 +75,7 @@ __all__ = [
     "OperandError",
     "Owner",
     "Plan",
+    "PreparedOperand",
     "Product",
     "Roles",
     "Rung",
@@ -109,6 +110,7 @@ __all__ = [
     "make_tma_copy",
     "matrix_transpose",
     "permute",
+    "prepare",
     "register_threadpoolctl",
     "save_tuning",
     "set_float32_compute",

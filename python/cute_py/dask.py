@@ -256,6 +256,8 @@ def _product(of: Explanation, factors: list[_Indexed], result: str, alpha: compl
     checks = _checks(of.function, factors, result)
     factors, chunks = _aligned(factors)
     summed = [letter for letter in chunks if letter not in result]
+    if of.precision == "reproducible" and any(len(chunks[letter]) > 1 for letter in summed):
+        factors, chunks = _aligned(_in_one_chunk(of.function, factors, summed))
     in_parts = "".join(letter for letter in summed if len(chunks[letter]) > 1)
     if in_parts and of.compute == "int32" and not all(_is_known(sum(chunks[letter])) for letter in summed):
         raise UnsupportedProblemError(
@@ -299,6 +301,21 @@ def _product(of: Explanation, factors: list[_Indexed], result: str, alpha: compl
         token="epilogue",
         meta=dask.array.utils.meta_from_array(meta, len(result), dtype),
     )
+
+
+def _in_one_chunk(function: str, factors: list[_Indexed], summed: list[str]) -> list[_Indexed]:
+    """Return factors whose summed indices have one chunk each: sums of chunks' sums depend on the chunks."""
+    for x, letters in factors:
+        for i, letter in enumerate(letters):
+            if letter in summed and x.numblocks[i] > 1 and not _is_known(x.shape[i]):
+                raise UnsupportedProblemError(
+                    f"{function} with compute='reproducible' needs all of K in one chunk, and chunks have unknown "
+                    "extents\n  next: x.compute_chunk_sizes()"
+                )
+    return [
+        (x.rechunk({i: -1 for i, letter in enumerate(letters) if letter in summed and x.numblocks[i] > 1}), letters)
+        for x, letters in factors
+    ]
 
 
 # Ways to compute whose sums have the type of that name; those of the others are float32.

@@ -30,6 +30,7 @@
 #include "cpu/finish.hpp"
 #include "cpu/gemm/blocking.hpp"
 #include "cpu/gemm/complex.hpp"
+#include "cpu/gemm/gemm.hpp"
 #include "cpu/gemm/real.hpp"
 #include "cpu/gemm/words.hpp"
 
@@ -619,5 +620,22 @@ struct GemmFamily {
 }  // namespace
 
 void add_gemm(std::vector<Entry>& entries) { add_variants<GemmFamily>(entries); }
+
+namespace {
+
+template <Isa... isa>
+std::unique_ptr<Launch> prepare_int8(Isa wanted, Geometry const& geometry, IsaList<isa...>) {
+  std::unique_ptr<Launch> launch;
+  ((isa == wanted ? void(launch = GemmFamily::prepare<Variant<Compute::i32, isa, Int8Isas::widest>>(geometry))
+                  : void()),
+   ...);
+  return launch;
+}
+
+}  // namespace
+
+std::unique_ptr<Launch> prepare_int8_gemm(Isa isa, Geometry const& geometry) {
+  return prepare_int8(isa, geometry, Int8Isas{});
+}
 
 }  // namespace cute_py::cpu

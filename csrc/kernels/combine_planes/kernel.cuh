@@ -17,17 +17,9 @@
 #include "kernels/common/aligned_array.hpp"
 #include "kernels/common/epilogue.cuh"
 #include "kernels/common/namespace.hpp"
-#include "kernels/common/power_of_2.hpp"
+#include "numeric/power_of_2.hpp"
 
 namespace cute_py::kernels::cutlass_scheduled {
-
-// x * 2^e, where 2^e may be no number of float64.
-CUTE_DEVICE double times_power_of_2(double x, int e) {
-  int const first = cute::max(cute::min(e, 1000), -1000);
-  int const rest = cute::max(cute::min(e - first, 1000), -1000);
-  x *= power_of_2<double>(first);
-  return rest == 0 ? x : x * power_of_2<double>(rest);
-}
 
 // An int8 of a word.
 CUTE_DEVICE int byte_of(std::uint32_t word, int i) {
@@ -141,7 +133,7 @@ struct Combiner {
     for (int j = 0; j < columns; ++j) {
       int const scale = -(exponent + of_column[j]);
       auto const part = [&](int x) {
-        return static_cast<Real>(times_power_of_2(sums[j][x].number(shape.reconstruction), scale));
+        return static_cast<Real>(numeric::times_power_of_2(sums[j][x].number(shape.reconstruction), scale));
       };
       if constexpr (Config::is_complex) {
         sum[j] = T(part(0), part(1));

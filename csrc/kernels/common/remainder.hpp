@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "kernels/common/power_of_2.hpp"
+#include <cute/config.hpp>
 
 // Whole numbers modulo another, as floating-point numbers.
 namespace cute_py::kernels {

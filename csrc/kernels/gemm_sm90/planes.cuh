@@ -3,10 +3,10 @@
 #include <cute/tensor.hpp>
 
 #include "kernels/common/epilogue.cuh"
-#include "kernels/common/power_of_2.hpp"
 #include "kernels/common/registers.cuh"
 #include "kernels/common/wgmma.hpp"
 #include "kernels/gemm_sm90/tiles.hpp"
+#include "numeric/power_of_2.hpp"
 
 // What gemm_sm90 does for emulated precision: products of planes, and sums modulo a number.
 namespace cute_py::kernels {
@@ -125,7 +125,7 @@ CUTE_DEVICE bool finish_planes(Accumulators& sums, Accumulators const& smaller, 
       int const power = -(row_exponent[j / 2] + column_exponent[j % 2]);
       int const first = cute::max(cute::min(power >> 1, 127), -126);
       int const second = cute::max(cute::min(power - (power >> 1), 127), -126);
-      sums(i + j) = (sums(i + j) + weight * smaller(i + j)) * power_of_2<float>(first) * power_of_2<float>(second);
+      sums(i + j) = (sums(i + j) + weight * smaller(i + j)) * numeric::power_of_2<float>(first) * numeric::power_of_2<float>(second);
     }
   }
   return not_finite != 0;

@@ -6,6 +6,7 @@
 
 #include "kernels/common/mode_map.hpp"
 #include "kernels/common/operand.hpp"
+#include "numeric/row_scale.hpp"
 #include "problem/residues.hpp"
 
 namespace cute_py::kernels {
@@ -48,11 +49,9 @@ struct SplitShape {
   bool in_vectors;  // of 16 bytes
   Divisor parts;    // CTAs that share rows, where threads go along these
   int words_of_part;
-  int log2_warps;  // that share a row along K; it follows from K, and with it the order of sums
+  int log2_warps;  // that share a row along K: groups of OrderOfSquares
 
-  // The square of the largest norm that a row of whole numbers may have, as a mantissa in [1/2,1) and an exponent.
-  double norm;
-  int norm_exponent;
+  LargestNorm norm;
   ResidueConstants residue[kMostModuli];
 };
 
@@ -68,10 +67,11 @@ struct SplitPlanes {
   static constexpr bool is_complex = numeric::kIsComplex<T>;
   using Real = typename numeric::RealOf<T>;
 
-  static constexpr int ranges = sizeof(Real) == 8 ? 3 : 1;  // of squares
+  static constexpr int ranges = numeric::kRangesOfSquares<Real>;
   static constexpr int threads = 512;
   static constexpr int warps = threads / 32;
-  static constexpr int together = 4;  // steps of K of a thread: a word of int8
+  static_assert(warps == OrderOfSquares::kMostGroups);
+  static constexpr int together = OrderOfSquares::kStepsOfWord;  // steps of K of a thread: a word of int8
   static constexpr int rows_along_m = 16;
   static constexpr int chunk = 32;  // words of a row at a time, where threads go along rows
   static constexpr int most_planes = (is_complex ? 2 : 1) * kModuliOfReproducible<Real>;

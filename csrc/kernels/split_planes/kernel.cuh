@@ -32,7 +32,7 @@ CUTE_DEVICE float as_float(double x) {
 
 // A small whole number modulo another: its last eight bits are what an int8 has.
 CUTE_DEVICE std::uint32_t bits_of_remainder(float x, ResidueConstants const& c) {
-  return bits_of(remainder_of(x, c.modulus, c.inverse) + kRounder<float>);
+  return numeric::bits_of(remainder_of(x, c.modulus, c.inverse) + kRounder<float>);
 }
 
 // Two numbers of 16 bits, rounded to nearest, by one instruction.
@@ -70,82 +70,6 @@ CUTE_DEVICE std::uint32_t last_bytes(std::uint32_t const (&x)[4]) {
 #endif
 }
 
-// Sums of squares. Those of float64 would overflow, or vanish: they are added in three ranges, the numbers of two of them
-// scaled (Blue's algorithm).
-template <int ranges>
-struct Squares {
-  static constexpr double huge = 0x1p400, tiny = 0x1p-400, scale = 0x1p600;
-  double sum[ranges] = {};
-
-  template <class Real>
-  CUTE_DEVICE void add(Real x) {
-    using std::fma;
-    auto const size = std::fabs(static_cast<double>(x));
-    if constexpr (ranges == 1) {
-      sum[0] = fma(size, size, sum[0]);
-    } else {
-      double const of_huge = size > huge ? size / scale : 0;
-      double const of_tiny = size < tiny ? size * scale : 0;
-      double const others = size > huge || size < tiny ? 0 : size;  // NaN, too
-      sum[0] = fma(others, others, sum[0]);
-      sum[1] = fma(of_huge, of_huge, sum[1]);
-      sum[2] = fma(of_tiny, of_tiny, sum[2]);
-    }
-  }
-
-  // sum * 2^exponent is all of them.
-  CUTE_DEVICE double all(int& exponent) const {
-    exponent = 0;
-    if constexpr (ranges == 3) {
-      using std::fma;
-      constexpr double down = 1 / scale;  // its square is no number
-      if (!(sum[0] == sum[0])) return sum[0];
-      if (sum[1] > 0) {
-        exponent = 1200;
-        return fma(sum[0] * down, down, sum[1]);
-      }
-      if (sum[0] == 0) {
-        exponent = -1200;
-        return sum[2];
-      }
-      return fma(sum[2] * down, down, sum[0]);
-    }
-    return sum[0];
-  }
-};
-
-// What a row is scaled with: x * 2^exponent, in two steps, because the power may be no number.
-template <class Real>
-struct RowScale {
-  int exponent;
-  bool is_finite;
-  Real first;
-  Real second;
-
-  CUTE_DEVICE explicit RowScale(int e)
-      : exponent(e), is_finite(e != kNotFinite), first(is_finite ? power_of_2<Real>(e >> 1) : Real(0)),
-        second(is_finite ? power_of_2<Real>(e - (e >> 1)) : Real(0)) {}
-
-  CUTE_DEVICE Real operator()(Real x) const { return is_finite ? x * first * second : Real(0); }
-};
-
-// The largest exponent with which a row keeps to SplitShape::norm.
-template <int ranges>
-CUTE_DEVICE int exponent_of_norm(SplitShape const& shape, Squares<ranges> const& squares) {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  int exponent;
-  double const sum = squares.all(exponent);
-  if (!(sum < infinity)) return kNotFinite;
-  if (sum == 0) return 0;
-  // sum = mantissa * 2^exponent
-  auto const bits = reinterpret_cast<std::uint64_t const&>(sum);
-  int const biased = static_cast<int>(bits >> 52);
-  exponent += biased - 1022;
-  std::uint64_t const mantissa_bits = (bits & ((std::uint64_t{1} << 52) - 1)) | std::uint64_t{1022} << 52;
-  auto const mantissa = reinterpret_cast<double const&>(mantissa_bits);
-  return (shape.norm_exponent - exponent - (mantissa > shape.norm ? 1 : 0)) >> 1;
-}
-
 // The exponent that brings the largest number of a row, given as the bits of its size, to 2^14 and more.
 CUTE_DEVICE int exponent_of_largest(std::uint32_t bits) {
   constexpr std::uint32_t infinity = 0x7f800000;
@@ -162,7 +86,7 @@ template <class Config>
 struct Splitter {
   using T = typename Config::Number;
   using Real = typename Config::Real;
-  using Totals = Squares<Config::ranges>;
+  using Totals = numeric::Squares<Config::ranges>;
   using Storage = typename Config::SharedStorage;
   static constexpr int together = Config::together;
 
@@ -210,7 +134,7 @@ struct Splitter {
     if constexpr (std::is_same_v<T, float>) {
       if (!shape.planes.has_residues()) {
         CUTE_UNROLL
-        for (int i = 0; i < together; ++i) largest = cute::max(largest, bits_of(x[i]) & 0x7fffffff);
+        for (int i = 0; i < together; ++i) largest = cute::max(largest, numeric::bits_of(x[i]) & 0x7fffffff);
         return;
       }
     }
@@ -225,30 +149,20 @@ struct Splitter {
     }
   }
 
-  // Added as a tree: each number of the first half to one of the second.
-  template <int count, class At>
-  CUTE_DEVICE static double sum_of(At const& at) {
-    if constexpr (count == 1) {
-      return at(0);
-    } else {
-      return sum_of<count / 2>([&](int i) { return at(i) + at(i + count / 2); });
-    }
-  }
-
   // Of the row whose partial sums are at(range,0) to at(range,15).
   template <class At>
   CUTE_DEVICE int exponent_of(At const& at) const {
     Totals totals;
     CUTE_UNROLL
     for (int range = 0; range < Config::ranges; ++range) {
-      totals.sum[range] = sum_of<16>([&](int i) { return at(range, i); });
+      totals.sum[range] = numeric::sum_of<16>([&](int i) { return at(range, i); });
     }
-    return exponent_of_norm(shape, totals);
+    return numeric::exponent_of_norm(shape.norm, totals);
   }
 
   // Residues of four numbers, a word for each plane. `count` moduli, so that their constants need no registers.
   template <class Whole, int count, class Put>
-  CUTE_DEVICE void residues(T const (&x)[together], RowScale<Real> const& scale, Put const& put) const {
+  CUTE_DEVICE void residues(T const (&x)[together], numeric::RowScale<Real> const& scale, Put const& put) const {
     using std::rint;
     Whole re[together], im[together];
     CUTE_UNROLL
@@ -288,7 +202,7 @@ struct Splitter {
   // Planes of 16 bits: what rounding leaves of a number, times `scale`, is the next plane's. Rounded and not cut off: sums of
   // parts with one sign would grow, and a tensor core would cut them off.
   template <class Narrow, int planes, class Put>
-  CUTE_DEVICE void narrow(T const (&x)[together], RowScale<Real> const& scale, float up, Put const& put) const {
+  CUTE_DEVICE void narrow(T const (&x)[together], numeric::RowScale<Real> const& scale, float up, Put const& put) const {
     float rest[together];
     CUTE_UNROLL
     for (int i = 0; i < together; ++i) rest[i] = scale(x[i]);
@@ -386,7 +300,7 @@ struct Splitter {
     }
     int const exponent = exponent_of_row([&](int range, int i) { return shared.sums[range][first_warp][i]; }, largest);
     if (in_row == 0 && lane == 0) exponents[row] = exponent;
-    RowScale<Real> const scale(exponent);
+    numeric::RowScale<Real> const scale(exponent);
     with_kind([&](auto const& split, auto const& sample) {
       using Word = std::decay_t<decltype(sample)>;
       constexpr int bytes = sizeof(Word) / together;
@@ -444,7 +358,7 @@ struct Splitter {
     }
     int const exponent = exponent_of_row([&](int range, int i) { return shared.sums[range][lane][i]; }, largest);
     if (part == 0 && own_word == 0 && exists) exponents[row] = exponent;
-    RowScale<Real> const scale(exists ? exponent : 0);
+    numeric::RowScale<Real> const scale(exists ? exponent : 0);
     with_kind([&](auto const& split, auto const& sample) {
       using Word = std::decay_t<decltype(sample)>;
       constexpr int bytes = sizeof(Word) / together;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <cmath>
+#include <algorithm>
 
 #include "kernels/common/params.hpp"
 #include "kernels/split_planes/config.hpp"
@@ -35,11 +35,7 @@ struct SplitParams {
     shape.along_k = shortest_stride(g.k, Role::a) < shortest_stride(g.m, Role::a);
     Access const access = access_along(g, Role::a, g.k);
     shape.in_vectors = access.whole && access.bytes == 16;
-    constexpr int kWordsOfLane = 4;  // of a row that a thread has
-    while (Config::warps > 1 << shape.log2_warps && shape.steps > Config::together * 32 * kWordsOfLane
-                                                                      << shape.log2_warps) {
-      ++shape.log2_warps;
-    }
+    shape.log2_warps = OrderOfSquares::log2_groups(g.k.size());
     int const rows = shape.along_k ? Config::warps >> shape.log2_warps : Config::rows_along_m;
     int const blocks = (shape.rows + rows - 1) / rows;
     int const chunks = (shape.steps + Config::chunk * Config::together - 1) / (Config::chunk * Config::together);
@@ -49,7 +45,7 @@ struct SplitParams {
     shape.parts = Divisor(static_cast<std::uint32_t>((chunks + chunks_of_part - 1) / chunks_of_part));
     grid.m = static_cast<unsigned>(blocks) * (shape.along_k ? 1 : shape.parts.divisor);
     if (!g.planes.has_residues()) return;
-    shape.norm = std::frexp(largest_squared_norm(g.planes, g.k.size()), &shape.norm_exponent);
+    shape.norm = largest_squared_norm(g.planes, g.k.size());
     for (int i = 0; i < g.planes.count; ++i) {
       int const modulus = modulus_of(g.planes.kind, i);
       shape.residue[i] = {static_cast<float>(modulus), 1 / static_cast<float>(modulus),

@@ -6,9 +6,18 @@ import math
 from typing import Any, NamedTuple
 
 from cute_py import _core
+from cute_py._core import PreparedOperand
 from cute_py.errors import OperandError
 
-__all__ = ["BOUNDS", "Bound", "bound_of", "get_float32_compute", "set_float32_compute"]
+__all__ = [
+    "BOUNDS",
+    "Bound",
+    "PreparedOperand",
+    "bound_of",
+    "get_float32_compute",
+    "prepare",
+    "set_float32_compute",
+]
 
 _MODULI = (256, 255, 253, 251, 247, 241, 239, 233, 229, 227, 223, 217, 211, 199, 197, 193, 191, 181, 179, 173)
 _GAUSSIAN_MODULI = (241, 233, 229, 221, 205, 197, 193, 181, 173, 157, 149, 137, 113, 109, 101, 97, 89, 73, 61, 53)
@@ -76,6 +85,54 @@ class _Before:
 
     def __exit__(self, *_: Any) -> None:
         _core.set_float32_compute(self._compute)
+
+
+def prepare(
+    array: Any, *, compute: str, axis: int = -1, device: str | None = None, stream: Any = None
+) -> PreparedOperand:
+    """Split a factor into planes once, for many products of emulated precision.
+
+    The result stands for its array, as A or as B, in ``gemm``, ``matmul``, ``contract`` and their plans, which do not
+    split it again. They compute in its `compute` and have the same bits as with the array. A ``"fast_"`` way that finds
+    exact arithmetic faster uses the array.
+
+    Parameters
+    ----------
+    array
+        A matrix, or a batch of them as ``matmul`` has it: A (m,k) of ``gemm`` or (...,m,k) of ``matmul``, B (n,k) of
+        ``gemm`` or (...,k,n) of ``matmul``, with up to one mode in front. Any strides. It must not change while it is
+        used: its rows with infinity or NaN are read again.
+    compute
+        ``"fp16x3"``, ``"bf16x6"``, ``"reproducible"`` or one of the ``"fast_"`` ones; see docs/numerics.md.
+    axis
+        The mode that products sum over: -1, or -2 of the B of ``matmul``.
+    device
+        Of a NumPy array: None or ``"cpu"`` for the CPU, ``"emulator"``; of other arrays where they are.
+    stream
+        A CUDA stream to split on. None: the current one of the array's library. Products on other streams have to wait
+        for it, as for any array.
+
+    Raises
+    ------
+    OperandError
+        `array` is no matrix, is prepared already or has no elements, `axis` is another, or `compute` splits nothing.
+    UnsupportedProblemError
+        There is no kernel that splits it.
+
+    >>> import cute_py, numpy as np
+    >>> weights = cute_py.prepare(np.ones((4, 3), np.float32), compute="reproducible")
+    >>> cute_py.gemm(np.ones((2, 3), np.float32), weights)
+    array([[3., 3., 3., 3.],
+           [3., 3., 3., 3.]], dtype=float32)
+    """
+    if not isinstance(compute, str) or not isinstance(axis, int):
+        raise OperandError(
+            f"prepare: compute is a name and axis a number; got {compute!r} and {axis!r}\n"
+            "  next: prepare(A, compute='fp16x3', axis=-1)"
+        )
+    if device is not None and not isinstance(device, str):
+        raise OperandError(f"prepare: device is a name; got {device!r}\n  next: 'cpu', 'emulator' or 'cuda'")
+    return _core.prepare(array, compute, axis, device or "", stream)
 
 
 def set_float32_compute(compute: str) -> _Before:

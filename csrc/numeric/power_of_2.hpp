@@ -4,7 +4,8 @@
 
 #include <cute/config.hpp>
 
-namespace cute_py::kernels {
+// Numbers as bits.
+namespace cute_py::numeric {
 
 CUTE_HOST_DEVICE std::uint32_t bits_of(float x) { return reinterpret_cast<std::uint32_t const&>(x); }
 
@@ -20,4 +21,14 @@ CUTE_HOST_DEVICE Real power_of_2(int e) {
   }
 }
 
-}  // namespace cute_py::kernels
+// x * 2^e, where 2^e may be no number of float64.
+CUTE_HOST_DEVICE double times_power_of_2(double x, int e) {
+  int const most = 1000;
+  int const first = e < -most ? -most : e > most ? most : e;
+  int const left = e - first;
+  int const rest = left < -most ? -most : left > most ? most : left;
+  x *= power_of_2<double>(first);
+  return rest == 0 ? x : x * power_of_2<double>(rest);
+}
+
+}  // namespace cute_py::numeric
