@@ -16,7 +16,7 @@ from cute_py.testing import numpy_type
 from headers import ROOT, cuda_headers
 from problems import EMULATED, PRODUCTS, make_case, within
 
-# Not those of emulated precision, nor what gemm_sm90 does for it alone: the program of the mutants does not run them (issue 47).
+# The kernels of emulated precision, and what gemm_sm90 does for it alone, have a program of their own.
 OF_PLANES = {"split_planes", "combine_planes"}
 KERNELS = sorted({path.parent.name for path in (ROOT / "csrc" / "kernels").glob("*/kernel.cuh")} - OF_PLANES)
 
@@ -100,7 +100,7 @@ REACHES = {
 # Kernels whose last barrier comes after all reads of shared memory, so that a shared file's first one is not needed there.
 END_WITH_A_BARRIER = ("sgemm_1", "sgemm_sm70", "wgmma_sm90")
 SOURCES = [ROOT / "csrc" / "emulator" / f"{name}.cpp" for name in ("cta", "memory", "sm90", "trace", "warp")]
-SOURCES += [ROOT / "csrc" / "problem" / f"{name}.cpp" for name in ("box_rules", "tensor_box")]
+SOURCES += [ROOT / "csrc" / "problem" / f"{name}.cpp" for name in ("box_rules", "residues", "tensor_box")]
 
 
 def with_mutants(source: Path, first: int = 0) -> tuple[str, set[int]]:
@@ -117,6 +117,28 @@ def with_mutants(source: Path, first: int = 0) -> tuple[str, set[int]]:
     for number in found:
         lines[number - 1] = SYNCHRONISATION.sub(rf"\1if (::mutant::keeps({first + number})) \2", lines[number - 1])
     return "".join(lines), {first + number for number in found}
+
+
+def write_mutants(folder: Path, sources: dict[Path, int]) -> dict[Path, set[int]]:
+    """Write such copies of sources to a folder, and return their lines, which count from these numbers."""
+    synchronisations = {}
+    for source, first in sources.items():
+        copy = folder / source.relative_to(ROOT / "csrc")
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        text, synchronisations[source] = with_mutants(source, first)
+        copy.write_text(text)
+    return synchronisations
+
+
+def flags_of_kernels(folder: Path) -> list[str]:
+    """Return the compiler's flags for kernels whose copies in a folder come before them."""
+    flags = ["-O1", "-w", "-DNDEBUG", "-fno-strict-aliasing", "-DCUTE_PY_BUILD_SET=4"]
+    flags += [f"-I{path}" for path in (folder, ROOT / "csrc" / "emulator" / "include", ROOT / "csrc")]
+    cuda = cuda_headers()
+    return [
+        *flags,
+        *(f"-isystem{path}" for path in (ROOT / "third_party" / "cutlass" / "include", cuda, cuda / "cccl")),
+    ]
 
 
 def of_planes(source: Path) -> set[int]:
@@ -167,12 +189,7 @@ def test_every_barrier_and_every_wait_is_needed(kernel: str, tmp_path: Path, emu
     by way of registers.
     """
     family = ROOT / "csrc" / "kernels" / kernel
-    synchronisations = {}
-    for source, first in {family / "kernel.cuh": 0, **FIRST}.items():
-        copy = tmp_path / source.relative_to(ROOT / "csrc")
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        text, synchronisations[source] = with_mutants(source, first)
-        copy.write_text(text)
+    synchronisations = write_mutants(tmp_path, {family / "kernel.cuh": 0, **FIRST})
     lists = sorted(path.stem for path in family.glob("variants*.hpp"))
     includes = "".join(f'#include "kernels/{kernel}/{name}.hpp"\n' for name in lists)
     names = ", ".join(f"cute_py::kernels::{kernel}_{name}" for name in lists)
@@ -180,11 +197,7 @@ def test_every_barrier_and_every_wait_is_needed(kernel: str, tmp_path: Path, emu
         f"{includes}namespace mutant {{ using Lists = cute_py::kernels::List<{names}>; }}\n"
     )
 
-    flags = ["-O1", "-w", "-DNDEBUG", "-fno-strict-aliasing", "-DCUTE_PY_BUILD_SET=4"]
-    flags += [f"-I{path}" for path in (tmp_path, ROOT / "csrc" / "emulator" / "include", ROOT / "csrc")]
-    cuda = cuda_headers()
-    flags += [f"-isystem{path}" for path in (ROOT / "third_party" / "cutlass" / "include", cuda, cuda / "cccl")]
-    program = compiled(tmp_path, ROOT / "tests" / "cpp" / "mutant.cpp", emulator, *flags)
+    program = compiled(tmp_path, ROOT / "tests" / "cpp" / "mutant.cpp", emulator, *flags_of_kernels(tmp_path))
     output = subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout
 
     right: dict[tuple[int, int, int, int], list[bool]] = {}
@@ -209,6 +222,48 @@ def test_every_barrier_and_every_wait_is_needed(kernel: str, tmp_path: Path, emu
     shared = set().union(*(synchronisations[source] for source in SHARED))
     spare = shared if kernel in END_WITH_A_BARRIER else set()
     assert not [where for where, outcomes in right.items() if all(outcomes) and where[-1] not in spare]
+
+
+@pytest.fixture(scope="module")
+def of_emulated_precision(
+    tmp_path_factory: pytest.TempPathFactory, emulator: list[Path]
+) -> tuple[Path, dict[Path, set[int]]]:
+    """The program of its mutants, and the lines of each source."""
+    kernels = ROOT / "csrc" / "kernels"
+    sources = [kernels / name / "kernel.cuh" for name in ("split_planes", "combine_planes", "gemm_sm90")]
+    sources += [kernels / "gemm_sm90" / "planes.cuh"]
+    folder = tmp_path_factory.mktemp("planes")
+    lines = write_mutants(folder, {source: 1000 * number for number, source in enumerate(sources)})
+    program = ROOT / "tests" / "cpp" / "mutant_planes.cpp"
+    return compiled(folder, program, emulator, *flags_of_kernels(folder)), lines
+
+
+@pytest.mark.compiler
+@pytest.mark.parametrize("kernel", [*sorted(OF_PLANES), "gemm_sm90"])
+def test_every_barrier_of_emulated_precision_is_needed(
+    kernel: str, of_emulated_precision: tuple[Path, dict[Path, set[int]]]
+) -> None:
+    program, synchronisations = of_emulated_precision
+    lines: set[int] = set()
+    for source, found in synchronisations.items():
+        if source.parent.name == kernel:
+            is_shared = source.name == "kernel.cuh" and kernel == "gemm_sm90"
+            first = 1000 * list(synchronisations).index(source)
+            lines |= found & {first + line for line in of_planes(source)} if is_shared else found
+    # Between this wait and the next one there is no place where the emulator goes on with other threads (issue 49).
+    kernel_lines = (ROOT / "csrc" / "kernels" / "gemm_sm90" / "kernel.cuh").read_text().splitlines()
+    of_release = "warpgroup_wait<1>();  // the step before has been multiplied"
+    lines -= {2000 + number for number, line in enumerate(kernel_lines, 1) if line.strip() == of_release}
+    assert lines
+    call = [str(program), kernel, *map(str, sorted(lines))]
+    output = subprocess.run(call, check=True, capture_output=True, text=True).stdout
+    right: dict[int, list[bool]] = {}
+    for line in output.splitlines():
+        removed, is_right = map(int, line.split())
+        right.setdefault(removed, []).append(is_right == 1)
+    assert all(right.pop(0))
+    assert set(right) == lines
+    assert [removed for removed, outcomes in right.items() if all(outcomes)] == []
 
 
 # ---- Accesses
