@@ -26,7 +26,7 @@ SITE = ROOT / "build" / "site"
 
 # The pages of the reference: file, title, module, and which of its names (all that it exports, if there are none).
 REFERENCE: list[tuple[str, str, str, tuple[str, ...]]] = [
-    ("products", "Products", "cute_py", ("gemm", "contract", "einsum", "matmul", "tensordot", "inner", "outer", "vecdot", "gett", "permute", "transpose", "matrix_transpose", "Epilogue", "EmulatorOptions", "Plan", "Product", "EinsumPlan", "EinsumExplanation", "tune", "Tuning", "save_tuning", "load_tuning", "forget_tuning")),
+    ("products", "Products", "cute_py", ("gemm", "contract", "einsum", "matmul", "tensordot", "inner", "outer", "vecdot", "gett", "permute", "transpose", "matrix_transpose", "prepare", "PreparedOperand", "Epilogue", "EmulatorOptions", "Plan", "Product", "EinsumPlan", "EinsumExplanation", "tune", "Tuning", "save_tuning", "load_tuning", "forget_tuning")),
     ("blas", "Products with BLAS letters", "cute_py", tuple(f"{type_}gemm_{layout}" for type_ in "sdczhb" for layout in ("nt", "tn", "nn", "tt"))),
     ("explain", "Explanations, kernels, benchmarks", "cute_py", ("explain", "kernels", "Kernel", "Kernels", "KernelConfig", "Roles", "Owner", "Loads", "Load", "ladder", "Ladder", "Rung", "bench", "Bench", "Timing", "Trace", "Explanation", "Candidate", "devices", "Device", "Cpu", "cuda_available", "set_num_threads", "get_num_threads", "set_float32_compute", "get_float32_compute", "register_threadpoolctl")),
     ("layout", "Layouts", "cute_py.layout", ()),

@@ -35,7 +35,7 @@ EMULATED = set(
 
 # Others that tests choose, by name or by estimates: compiled with those, in a third of the time that each takes alone.
 CHOSEN_BY_TESTS = {
-    *(variant.name for variant in cute_py.kernels().values() if variant.is_step),
+    *(variant.name for variant in cute_py.kernels().values() if variant.is_step and "emulator" in variant.targets),
     *(f"gemm_sm80_{layout}_f64_64x64_sm90" for layout in ("nt", "tn", "nn")),
     *(f"gemm_sm80_tn_f16_128x{n}" for n in (128, 256)),
     *(f"gemm_sm90_tn_f16_{tile}" for tile in ("64x128", "128x128", "128x256")),

@@ -49,7 +49,15 @@ def stubtest(stub: str, folder: Path) -> subprocess.CompletedProcess[str]:
     (package / "__init__.pyi").write_text("")
     (package / "_core.pyi").write_text(stub)
     allowed = folder / "allowed"
-    classes = ["Buffer", "ComposedLayout", "Layout", "ScaledBasis", "Swizzle"]
+    classes = [
+        "Buffer",
+        "ComposedLayout",
+        "Layout",
+        "PreparedOperand",
+        "PreparedOperand.__init__",
+        "ScaledBasis",
+        "Swizzle",
+    ]
     allowed.write_text("".join(f"cute_py._core.{c}\n" for c in classes))  # pybind11's metaclass has no name in a stub
     return subprocess.run(
         [sys.executable, "-m", "mypy.stubtest", f"--allowlist={allowed}", "cute_py._core"],

@@ -350,6 +350,33 @@ def test_what_cannot_be_prepared_or_taken_says_so() -> None:
         cute_py.matmul(cute_py.prepare(A, compute="reproducible", axis=-2), A)
 
 
+@of_all_runs
+def test_a_small_workspace_takes_blocks_of_columns(generator: np.random.Generator, way: str, target: str) -> None:
+    """Along M or N, whichever the result is contiguous along; batches, biases and rows that are not finite, too."""
+    dtype, options = call_of(way, target)
+    A, B = (drawn(generator, "normal", rows, 40, dtype) for rows in (30, 600))
+    A[3, 5] = np.inf
+    B[590, 7] = np.nan
+    C = drawn(generator, "normal", 30, 600, dtype)
+    epilogue = cute_py.Epilogue(bias=drawn(generator, "normal", 1, 600, dtype)[0], residual=C)
+    cases: list[tuple[Any, Any, Any, dict[str, Any]]] = [
+        (A, B, C, {"beta": 2.0}),
+        (A, B, C, {"epilogue": epilogue}),
+        (B, A, np.asfortranarray(C.T), {}),
+    ]
+    for x, y, of_c, more in cases:
+        whole = cute_py.gemm.explain(x, y, of_c, **more, **options)
+        few = {**options, **more, "workspace": whole.workspace_bytes * 7 // 10}
+        explained = cute_py.gemm.explain(x, y, of_c, **few)
+        assert explained.workspace_bytes <= few["workspace"]
+        assert [step.what for step in explained.steps].count("multiply") > 1
+        assert "more blocks of columns" in str(explained)
+        with np.errstate(invalid="ignore"):
+            expected = cute_py.gemm(x, y, of_c.copy(order="K"), **more, **options)
+            got = cute_py.gemm(x, y, of_c.copy(order="K"), **few)
+        np.testing.assert_array_equal(got, expected)
+
+
 def test_bounds_of_residues_follow_from_their_product() -> None:
     assert bound_of("residues", 8, 4096).of_norms < bound_of("residues", 7, 4096).of_norms / 15
     assert bound_of("gaussian", 8, 4096).of_norms < bound_of("gaussian", 7, 4096).of_norms / 12

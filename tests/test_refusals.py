@@ -252,6 +252,7 @@ WITHOUT: dict[str, dict[str, str]] = {
         "kernel": "next: the bindings add the names that are near",
     },
     "csrc/execution/pipeline.cpp": {
+        "refuse(outline.program.refused)": "none: dispatch/emulated.cpp says it",
         "refusals_text(request, prepared->outline, step)": "next: the function refusals_text adds it",
         "{} with compute='{}' {}": "next: each refusal of dispatch/emulated.cpp has one",
     },

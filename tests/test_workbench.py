@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
+from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,7 @@ import pytest
 from cute_py import Int, Layout, workbench
 from cute_py.cli import main
 from cute_py.errors import OperandError, UnitError
+from cute_py.workbench import programs
 from cute_py.workbench.source import rewrite
 
 ROOT = Path(__file__).parents[1]
@@ -166,6 +169,116 @@ def test_the_command_says_what_is_wrong_as_a_compiler_does(
     )  # fmt: skip
     assert found["output"] == "0 of 1000 are wrong\n"
     assert main(["run", str(PROGRAMS / "instructions.cu")]) == 0
+
+
+ENDS = """
+#include <cassert>
+#include <cstdio>
+#include <cstdlib>
+#include "limit.hpp"
+
+__global__ void checks(int* x) {
+  x[threadIdx.x] = 1;
+  assert(threadIdx.x < kLimit);
+}
+__global__ void divides(int* x, int by) { x[threadIdx.x] = 7 / by; }
+
+int main(int, char** words) {
+  int* x;
+  cudaMalloc(&x, 64 * sizeof(int));
+  switch (std::atoi(words[1])) {
+    case 0:
+      checks<<<1, 64>>>(x);
+      std::puts(cudaGetErrorName(cudaDeviceSynchronize()));
+      break;
+    case 1:
+      divides<<<1, 32>>>(x, 0);
+      break;
+    case 2:
+      std::abort();
+  }
+}
+"""
+
+
+@pytest.mark.compiler
+def test_how_a_program_ends_is_a_finding(tmp_path: Path) -> None:
+    (tmp_path / "limit.hpp").write_text("constexpr int kLimit = 33;\n")
+    file = tmp_path / "ends.cu"
+    file.write_text(ENDS)
+    program = workbench.program(file)
+    asserted = program.run(0, capture=True)
+    (finding,) = asserted.findings
+    assert (finding.kind, finding.thread, finding.kernel) == ("assertion", (33, 0, 0), "checks")
+    assert finding.line.number == line_of(file, "assert(threadIdx.x")
+    assert finding.text == "asserts threadIdx.x < kLimit, which is false"
+    assert (asserted.exit_code, asserted.output) == (0, "cudaErrorAssert\n")
+    divided = program.run(1)
+    (finding,) = divided.findings
+    assert (finding.kind, finding.kernel, divided.exit_code) == ("crash", "divides", -signal.SIGFPE)
+    aborted = program.run(2)
+    assert [f.text for f in aborted.findings] == ["ends by SIGABRT, as by abort()"]
+    assert aborted.exit_code == -signal.SIGABRT
+    assert not aborted.is_clean
+
+
+@pytest.mark.compiler
+def test_what_has_not_changed_is_not_preprocessed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    header, file = tmp_path / "limit.hpp", tmp_path / "ends.cu"
+    header.write_text("constexpr int kLimit = 64;\n")
+    file.write_text(ENDS)
+    first = workbench.program(file)
+    calls = []
+    run = programs.run
+    monkeypatch.setattr(programs, "run", lambda source, command: [calls.append(command), run(source, command)][1])
+    assert workbench.program(file).path == first.path
+    assert calls == []
+    header.write_text("constexpr int kLimit = 3;  // another\n")
+    second = workbench.program(file)
+    assert second.path != first.path
+    assert calls
+    assert [finding.thread for finding in second.run(0, capture=True).findings] == [(3, 0, 0)]
+    assert first.run(0, capture=True).is_clean
+    calls.clear()
+    assert workbench.program(file, define=["OTHER"]).path == second.path  # whose preprocessed text is the same
+    assert calls
+    second.path.unlink()
+    assert workbench.program(file).path.exists()
+
+
+@pytest.mark.compiler
+def test_a_report_is_a_page_with_what_is_said_of_each_line(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    report = tmp_path / "report.html"
+    assert main(["run", "--html", str(report), "examples/exercises/02_smooth.cu"]) == 1
+    assert "are wrong" in capfd.readouterr().out
+    text = report.read_text()
+    Page().feed(text)
+    write, read = (line_of(EXERCISES / "02_smooth.cu", x) for x in ("tile[t] = sum;", "float const sum"))
+    assert f'<tr id="02_smooth.cu-{write}" class="marked">' in text
+    assert f'<a href="#02_smooth.cu-{read}">02_smooth.cu:{read}</a>' in text
+    assert "#include &lt;cstdio&gt;" in text
+    assert "reads of 4 bytes a lane: 16 sectors, 16 needed" in text
+    assert "<h2>Output</h2>" in text
+    assert main(["run", "--html", str(tmp_path / "no" / "report.html"), "examples/exercises/02_smooth.cu"]) == 2
+    assert "cannot write" in capfd.readouterr().err
+
+
+class Page(HTMLParser):
+    """Elements that end in the order in which they began."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
 
 
 TRANSPOSE = """

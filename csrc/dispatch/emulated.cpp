@@ -163,9 +163,8 @@ std::string difference(SplitFactor const& kept, Geometry const& split, char cons
   aligned.log2_alignment = kept.geometry.log2_alignment;
   if (kept.geometry == aligned) return "";
   return before +
-         "its rows, its steps of K or their conjugation are others here\n  next: prepare(..., axis=) with the mode "
-         "that is summed "
-         "over, or the array itself";
+         "its rows, its steps of K or their conjugation are others here\n  next: prepare(..., axis=) with the "
+         "mode that is summed over, or the array itself";
 }
 
 }  // namespace
@@ -192,119 +191,205 @@ Program make_split(FoldedProduct const& product, Planes const& planes, Question 
   return program;
 }
 
-Program make_emulated(FoldedProduct const& product, Planes const& planes, Question const& question) {
-  Program program;
-  Geometry const& asked = product.asked();
-  // Residues are read along n; the result is written along its unit stride.
-  bool const exchanged = product.may_exchange() && !product.is_along_n();
-  Geometry const& g = *product.folded(exchanged);
-  bool const has_residues = planes.has_residues();
-  auto const refuse = [&](std::string const& why) {
-    program.refused = why;
-    return program;
-  };
-  if (auto const why = obstacle(g, planes); !why.empty()) return refuse(why);
+namespace {
 
-  Geometry const split[2] = {split_of(g, Role::a, planes), split_of(g, Role::b, planes)};
-  Geometry const multiplication = product_of(g, planes);
-  Geometry const combination = combination_of(g, planes);
-  std::int64_t next = 0;
-  auto const reserve = [&](std::int64_t bytes) {
-    auto const place = next;
-    next += bytes;
-    return place;
-  };
-  // Of the roles of g: factors that were split before are where they are kept.
-  SplitFactor const* const kept[2] = {question.split[exchanged ? 1 : 0], question.split[exchanged ? 0 : 1]};
-  PlanePlaces places{};
-  Place of_planes[2];
-  for (int i = 0; i < 2; ++i) {
-    bool const is_a = (i == 0) != exchanged;
-    if (kept[i] != nullptr) {
-      if (auto const why = difference(*kept[i], *Folded(split[i]), is_a ? "A" : "B"); !why.empty()) return refuse(why);
-      Source const source = is_a ? Source::split_a : Source::split_b;
-      places.exponents[i] = {source, 0};
-      of_planes[i] = {source, kept[i]->planes_at};
-      continue;
-    }
-    places.exponents[i] = {Source::workspace, reserve(bytes_of_exponents(split[i].m.size()))};
-    auto const elements = split[i].l[0].stride[Role::d] * planes.planes();
-    of_planes[i] = {Source::workspace, reserve(workspace_bytes_of(elements, planes.type()))};
-  }
-  places.residues = {Source::workspace, 0};
-  if (has_residues) {
-    auto const elements = residue_line(g.n.size()) * g.m.size() * g.l.size() * planes.planes();
-    places.residues.offset = reserve(workspace_bytes_of(elements, DType::i8));
-  }
-  bool const is_gpu = question.device.memory_bytes > 0;
-  auto const most =
-      is_gpu ? std::min(question.workspace_limit, question.device.memory_bytes / 4) : question.workspace_limit;
-  if (next > most) {
-    return refuse("needs a workspace of " + std::to_string(next) + " bytes, and may take " + std::to_string(most) +
-                  "\n  next: a larger workspace=, the product in blocks of columns, or leave compute out");
+// The steps of a product: both factors are split, planes multiplied, and results combined; the last three for some of
+// the columns at a time where the workspace is too small for all.
+class Emulation {
+ public:
+  Emulation(FoldedProduct const& product, Planes const& planes, Question const& question)
+      : planes_(planes),
+        question_(question),
+        // Residues are read along n; the result is written along its unit stride.
+        exchanged_(product.may_exchange() && !product.is_along_n()),
+        g_(*product.folded(exchanged_)),
+        plain_{question.target, question.platform, question.device, "auto", question.registry},
+        kept_{question.split[exchanged_ ? 1 : 0], question.split[exchanged_ ? 0 : 1]} {
+    plain_.may_split_k = false;
   }
 
-  Question plain{question.target, question.platform, question.device, "auto", question.registry};
-  plain.may_split_k = false;
-  double us = 0;
-  double of_multiplication = 0;
-  auto const add = [&](Purpose purpose, Geometry const& geometry, PerRole<Place> const& at,
-                       PlanePlaces const& of_step) {
-    Question asked_for = plain;
-    if (purpose == Purpose::multiply) {
-      asked_for.kernel = question.kernel;
-      asked_for.config = question.config;
-      if (asked_for.config) asked_for.config->transposed = false;  // the roles have been exchanged
+  Program run() {
+    if (auto const why = obstacle(g_, planes_); !why.empty()) return refuse(why);
+    if (auto const why = difference_of_kept(); !why.empty()) return refuse(why);
+    std::int64_t const columns = columns_at_once();
+    if (columns == 0) {
+      return refuse("needs a workspace of " + std::to_string(bytes_of_a() + bytes_of_columns(g_.n.size())) +
+                    " bytes, or in blocks of columns " +
+                    std::to_string(bytes_of_a() + bytes_of_columns(least_columns())) + ", and may take " +
+                    std::to_string(most_bytes()) + "\n  next: a larger workspace=, or leave compute out");
     }
-    Choice choice = choose(purpose, FoldedProduct(geometry), at, asked_for, next);
-    Step step = std::move(choice.steps.front());
-    step.planes = of_step;
-    step.transposed = exchanged;
-    step.takes_scalars = purpose == Purpose::combine || (purpose == Purpose::multiply && !has_residues);
-    us += step.estimate.us;
-    bool const is_found = step.entry != nullptr;
-    if (purpose == Purpose::multiply) {
-      of_multiplication = step.estimate.us;
-      program.candidates = std::move(choice.candidates);
+    program_.workspace_bytes = bytes_of_a() + bytes_of_columns(columns);
+    PlanePlaces places{};
+    Place of_planes[2];
+    set_places(Role::a, 0, g_.m.size() * g_.l.size(), places, of_planes);
+    set_places(Role::b, bytes_of_a(), columns * g_.l.size(), places, of_planes);
+    places.residues = {Source::workspace, program_.workspace_bytes - bytes_of_residues(columns)};
+    if (kept_[0] == nullptr) add_split(Role::a, g_, own_places(0), places, of_planes);
+    for (std::int64_t first = 0; first == 0 || first < g_.n.size(); first += columns) {
+      Geometry const some = some_columns(std::min(columns, g_.n.size() - first));
+      PerRole<Place> const own = own_places(first);
+      if (kept_[1] == nullptr) add_split(Role::b, some, own, places, of_planes);
+      PerRole<Place> at = own;
+      at[Role::a] = of_planes[0];
+      at[Role::b] = of_planes[1];
+      if (planes_.has_residues()) at[Role::d] = places.residues;
+      add(Purpose::multiply, product_of(some, planes_), at, places);
+      add(Purpose::combine, combination_of(some, planes_), own, places);
     }
-    program.steps.push_back(std::move(step));
-    return is_found;
-  };
-  PerRole<Place> own_places;
-  for (int i = 0; i < kRoles; ++i) own_places[static_cast<Role>(i)] = {static_cast<Source>(i), 0};
-  if (exchanged) std::swap(own_places[Role::a], own_places[Role::b]);
-  bool is_complete = true;
-  for (int i = 0; i < 2; ++i) {
-    if (kept[i] != nullptr) continue;
-    Role const factor = i == 0 ? Role::a : Role::b;
-    PerRole<Place> at;
-    at[Role::a] = own_places[factor];
-    at[Role::d] = of_planes[i];
-    PlanePlaces const of_step{{places.exponents[i], places.exponents[i]}, places.exponents[i]};
-    bool const is_a = (factor == Role::a) != exchanged;
-    is_complete = add(is_a ? Purpose::split_a : Purpose::split_b, split[i], at, of_step) && is_complete;
-  }
-  PerRole<Place> at = own_places;
-  at[Role::a] = of_planes[0];
-  at[Role::b] = of_planes[1];
-  if (has_residues) at[Role::d] = places.residues;
-  is_complete = add(Purpose::multiply, multiplication, at, places) && is_complete;
-  is_complete = add(Purpose::combine, combination, own_places, places) && is_complete;
-  program.workspace_bytes = next;
-  if (!is_complete) {
-    program.candidates.clear();
-    for (Step const& step : program.steps) {
+    for (Step const& step : program_.steps) {
       if (step.entry != nullptr) continue;
+      program_.candidates.clear();
       return refuse(std::string("has no kernel here for the step '") + name_of(step.purpose) + "'" +
-                    reason(step.geometry, plain) +
+                    reason(step.geometry, plain_) +
                     "\n  next: leave compute out for exact arithmetic; cute_py.kernels() says where its kernels run");
     }
+    for (Candidate& candidate : program_.candidates) {
+      candidate.decision.exchanged = exchanged_;
+      candidate.estimate.us += program_.us() - of_multiplication_;
+    }
+    return std::move(program_);
   }
-  for (Candidate& candidate : program.candidates) {
-    candidate.decision.exchanged = exchanged;
-    candidate.estimate.us += us - of_multiplication;
+
+ private:
+  static constexpr std::int64_t kUnitOfColumns = 256;  // tiles are no wider
+  static constexpr std::int64_t kMostBlocks = 32;
+
+  Program refuse(std::string const& why) {
+    program_.refused = why;
+    return std::move(program_);
   }
-  return program;
+
+  // The caller's A is the A of g_, or its B.
+  bool is_callers_a(Role factor) const { return (factor == Role::a) != exchanged_; }
+  SplitFactor const* kept(Role factor) const { return kept_[factor == Role::a ? 0 : 1]; }
+
+  std::string difference_of_kept() const {
+    for (Role const factor : {Role::a, Role::b}) {
+      if (kept(factor) == nullptr) continue;
+      Geometry const split = split_of(g_, factor, planes_);
+      if (auto why = difference(*kept(factor), *Folded(split), is_callers_a(factor) ? "A" : "B"); !why.empty()) {
+        return why;
+      }
+    }
+    return "";
+  }
+
+  // ---- Memory: exponents and planes of A, and behind them those of B, and residues, of some columns
+
+  std::int64_t most_bytes() const {
+    bool const is_gpu = question_.device.memory_bytes > 0;
+    return is_gpu ? std::min(question_.workspace_limit, question_.device.memory_bytes / 4) : question_.workspace_limit;
+  }
+  std::int64_t bytes_of_planes(std::int64_t rows) const {
+    return workspace_bytes_of(plane_line(planes_, g_.k.size()) * rows * planes_.planes(), planes_.type());
+  }
+  std::int64_t bytes_of_split(std::int64_t rows) const { return bytes_of_exponents(rows) + bytes_of_planes(rows); }
+  std::int64_t bytes_of_a() const { return kept_[0] != nullptr ? 0 : bytes_of_split(g_.m.size() * g_.l.size()); }
+  std::int64_t bytes_of_residues(std::int64_t columns) const {
+    if (!planes_.has_residues()) return 0;
+    return workspace_bytes_of(residue_line(columns) * g_.m.size() * g_.l.size() * planes_.planes(), DType::i8);
+  }
+  std::int64_t bytes_of_columns(std::int64_t columns) const {
+    return (kept_[1] != nullptr ? 0 : bytes_of_split(columns * g_.l.size())) + bytes_of_residues(columns);
+  }
+
+  // Columns of one mode can be divided, unless they are kept split.
+  bool has_blocks() const { return g_.n.rank() == 1 && kept_[1] == nullptr; }
+  std::int64_t least_columns() const {
+    if (!has_blocks()) return g_.n.size();
+    auto const of_block = (g_.n.size() + kMostBlocks - 1) / kMostBlocks;
+    return std::min((of_block + kUnitOfColumns - 1) / kUnitOfColumns * kUnitOfColumns, g_.n.size());
+  }
+
+  // As many as there is memory for; 0 if there is too little for any.
+  std::int64_t columns_at_once() const {
+    auto const fits = [&](std::int64_t columns) { return bytes_of_a() + bytes_of_columns(columns) <= most_bytes(); };
+    if (fits(g_.n.size())) return std::max<std::int64_t>(g_.n.size(), 1);
+    std::int64_t columns = least_columns();
+    if (!has_blocks() || !fits(columns)) return 0;
+    while (fits(columns + kUnitOfColumns)) columns += kUnitOfColumns;
+    return columns;
+  }
+
+  void set_places(Role factor, std::int64_t first, std::int64_t rows, PlanePlaces& places,
+                  Place (&of_planes)[2]) const {
+    int const i = factor == Role::a ? 0 : 1;
+    if (kept(factor) != nullptr) {
+      Source const source = is_callers_a(factor) ? Source::split_a : Source::split_b;
+      places.exponents[i] = {source, 0};
+      of_planes[i] = {source, kept(factor)->planes_at};
+    } else {
+      places.exponents[i] = {Source::workspace, first};
+      of_planes[i] = {Source::workspace, first + bytes_of_exponents(rows)};
+    }
+  }
+
+  // ---- Steps
+
+  // A block of columns begins many elements behind the array, and is aligned as that is.
+  Geometry some_columns(std::int64_t columns) const {
+    Geometry some = g_;
+    if (columns == g_.n.size()) return some;
+    some.n[0].extent = columns;
+    return some;
+  }
+
+  // The caller's arrays, from a column on.
+  PerRole<Place> own_places(std::int64_t first) const {
+    PerRole<Place> places;
+    for (int i = 0; i < kRoles; ++i) {
+      auto const role = static_cast<Role>(i);
+      auto const stride = g_.n.rank() == 0 ? 0 : g_.n[0].stride[role];
+      places[role] = {static_cast<Source>(i), g_.has(role) ? first * stride * bytes_of(g_.type[role]) : 0};
+    }
+    if (exchanged_) std::swap(places[Role::a].source, places[Role::b].source);
+    return places;
+  }
+
+  void add_split(Role factor, Geometry const& some, PerRole<Place> const& own, PlanePlaces const& places,
+                 Place const (&of_planes)[2]) {
+    int const i = factor == Role::a ? 0 : 1;
+    PerRole<Place> at;
+    at[Role::a] = own[factor];
+    at[Role::d] = of_planes[i];
+    PlanePlaces const of_step{{places.exponents[i], places.exponents[i]}, places.exponents[i]};
+    add(is_callers_a(factor) ? Purpose::split_a : Purpose::split_b, split_of(some, factor, planes_), at, of_step);
+  }
+
+  void add(Purpose purpose, Geometry const& geometry, PerRole<Place> const& at, PlanePlaces const& places) {
+    Question asked = plain_;
+    bool const multiplies = purpose == Purpose::multiply;
+    if (multiplies) {
+      asked.kernel = question_.kernel;
+      asked.config = question_.config;
+      if (asked.config) asked.config->transposed = false;  // the roles have been exchanged
+    }
+    Choice choice = choose(purpose, FoldedProduct(geometry), at, asked, program_.workspace_bytes);
+    Step step = std::move(choice.steps.front());
+    step.planes = places;
+    step.transposed = exchanged_;
+    step.takes_scalars = purpose == Purpose::combine || (multiplies && !planes_.has_residues());
+    if (multiplies && program_.candidates.empty()) {
+      of_multiplication_ = step.estimate.us;
+      program_.candidates = std::move(choice.candidates);
+    }
+    program_.steps.push_back(std::move(step));
+  }
+
+  Planes const planes_;
+  Question const& question_;
+  bool const exchanged_;
+  Geometry const& g_;
+  Question plain_;
+  SplitFactor const* const kept_[2];  // of the roles of g_: factors that were split before are where they are kept
+  Program program_;
+  double of_multiplication_ = 0;  // of the first block
+};
+
+}  // namespace
+
+Program make_emulated(FoldedProduct const& product, Planes const& planes, Question const& question) {
+  return Emulation(product, planes, question).run();
 }
 
 }  // namespace cute_py::dispatch

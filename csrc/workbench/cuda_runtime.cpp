@@ -126,9 +126,10 @@ void dump_array(Array const& array, void*) {
   }
 }
 
-// At the end of the program: what is still allocated, and the report.
+// At the end of the program, however it ends: what is still allocated, and the report.
 struct AtExit {
   AtExit() {
+    report_crashes();
     std::atexit([] {
       for_each_array(&dump_array, nullptr);
       write_report();
@@ -219,6 +220,8 @@ char const* cudaGetErrorName(cudaError_t error) {
       return "cudaErrorIllegalAddress";
     case cudaErrorLaunchTimeout:
       return "cudaErrorLaunchTimeout";
+    case cudaErrorAssert:
+      return "cudaErrorAssert";
     case cudaErrorIllegalInstruction:
       return "cudaErrorIllegalInstruction";
     case cudaErrorMisalignedAddress:

@@ -12,6 +12,7 @@ inline constexpr int kErrorInvalidDevicePointer = 17;
 inline constexpr int kErrorInvalidDeviceFunction = 98;
 inline constexpr int kErrorIllegalAddress = 700;
 inline constexpr int kErrorLaunchTimeout = 702;
+inline constexpr int kErrorAssert = 710;
 inline constexpr int kErrorIllegalInstruction = 715;
 inline constexpr int kErrorMisalignedAddress = 716;
 inline constexpr int kErrorLaunchFailure = 719;

@@ -42,6 +42,10 @@ char const* name_of(Kind kind) {
       return "asynchronous";
     case Kind::rule:
       return "rule";
+    case Kind::assertion:
+      return "assertion";
+    case Kind::crash:
+      return "crash";
     case Kind::api:
       return "api";
     default:
@@ -199,7 +203,8 @@ void write_report() {
   std::string const& path = options().report;
   if (path.empty()) return;
   Report& all = report();
-  std::lock_guard const lock(all.mutex);
+  std::unique_lock const lock(all.mutex, std::try_to_lock);
+  if (!lock) return;  // in a signal handler, of a thread that notes something
   std::string text = "{\"findings\": [";
   for (std::size_t i = 0; i < all.findings.size(); ++i) {
     Finding const& f = all.findings[i].finding;

@@ -20,6 +20,8 @@ enum class Kind : std::uint8_t {
   divergence,     // lanes of a warp that execute different collective instructions
   asynchronous,   // a thread that ends, or goes on, while what it started is on its way
   rule,           // another rule of an instruction
+  assertion,      // assert(), of what is false
+  crash,          // a signal that ended the program
   api,            // a call of the runtime that fails
   unsupported,    // what the emulator does not know
 };
@@ -52,5 +54,8 @@ bool any_errors();
 // Writes what was found, what ran and how long it took to the file that CUTE_PY_WORKBENCH names. At the end of the
 // program, however it ends.
 void write_report();
+
+// From now on a signal that ends the program is a finding, and the report is written.
+void report_crashes();
 
 }  // namespace cute_py::workbench

@@ -25,7 +25,7 @@ from cute_py._dtypes import DTYPES, FLOAT8, NOT_IN_NUMPY, stored_as
 from cute_py._dtypes import numpy_type as _numpy_type
 from cute_py.catalogue.kernels import Kernel, kernels, raise_unknown_kernel
 from cute_py.errors import OperandError
-from cute_py.machine.devices import cuda_available
+from cute_py.machine.devices import Cpu, cuda_available
 from cute_py.products.gemm import gemm
 from cute_py.products.permutation import permute
 from cute_py.products.precision import bound_of
@@ -563,8 +563,11 @@ def _verify_step(generator: np.random.Generator, variant: Kernel, target: str, e
     m, n, k = extents
     problem = f"M={m} N={n} K={k}"
     error = None
-    # The kernel that multiplies, by name; any of the family where the step is another one.
-    kernel = variant.name if variant.kernel == "gemm_sm90" else "gemm_sm90"
+    # The kernel that multiplies, by name; any of the family where the step is another one. On a CPU all steps are those
+    # of the variant's instruction set.
+    family = "cpu_residues" if target == "cpu" else "gemm_sm90"
+    kernel = variant.name if variant.kernel == family else family
+    device: Any = Cpu("verified", isa=variant.isa) if target == "cpu" else target
     for compute in variant.precisions:
         own = variant.factors[-1]
         names = list(_PLANES[compute]) if own not in _PLANES[compute] else [own]
@@ -576,7 +579,7 @@ def _verify_step(generator: np.random.Generator, variant: Kernel, target: str, e
             A[0] = 0
             got, before = C.copy(), C.copy()
             try:
-                gemm(A, B, got, alpha=-0.5, beta=2.0, kernel=kernel, device=target, compute=compute)
+                gemm(A, B, got, alpha=-0.5, beta=2.0, kernel=kernel, device=device, compute=compute)
                 check_gemm(got, A, B, before, alpha=-0.5, beta=2.0, compute=compute)
             except Exception as problem_found:
                 error = f"{compute} {name}: {type(problem_found).__name__}: {problem_found}"

@@ -133,7 +133,7 @@ class Kernel(Drawable):
             "float16": ("fp16x3",),
             "bfloat16": ("bf16x6",),
             "int8": ("reproducible", "fast_complex64", "fast_float64", "fast_complex128"),
-            "float32": ("fp16x3", "bf16x6", "reproducible"),
+            "float32": ("reproducible",) if self.targets == ("cpu",) else ("fp16x3", "bf16x6", "reproducible"),
             "complex64": ("fast_complex64", "reproducible"),
             "float64": ("fast_float64", "reproducible"),
             "complex128": ("fast_complex128",),

@@ -6,9 +6,13 @@ import argparse
 import json
 import sys
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
+from cute_py._files import write_whole
+from cute_py.cli.files import check_output
 from cute_py.workbench import program
+from cute_py.workbench.page import page
 from cute_py.workbench.programs import on_gpu
 
 __all__ = ["add_parser"]
@@ -41,6 +45,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--dump", metavar="FOLDER", help="write arrays on the device there when they are freed")
     parser.add_argument("--gdb", action="store_true", help="run in gdb, which stops in the thread that does wrong")
     parser.add_argument("--costs", action="store_true", help="print bank conflicts and sectors of each line's accesses")
+    parser.add_argument(
+        "--html", metavar="FILE", help="write a page: the source, with findings and costs beside its lines"
+    )
     parser.add_argument("--json", action="store_true", help="print findings as JSON on standard output")
     parser.set_defaults(run=run)
 
@@ -49,6 +56,8 @@ def run(options: argparse.Namespace) -> int:
     settings: dict[str, Any] = {"architecture": options.arch, "include": options.include, "define": options.define}
     if options.target == "cuda":
         return 0 if on_gpu(options.file, *options.arguments, **settings) == 0 else 1
+    if options.html is not None:
+        check_output(Path(options.html))
     made = program(options.file, **settings)
     if options.gdb:
         return made.debug(*options.arguments, order=options.order, seed=options.seed)
@@ -58,8 +67,11 @@ def run(options: argparse.Namespace) -> int:
         seed=options.seed,
         checked=options.checked,
         dump=options.dump,
-        capture=options.json,
+        capture=options.json or options.html is not None,
     )
+    if options.html is not None:
+        text = page(result, " ".join([Path(options.file).name, *options.arguments]))
+        write_whole(Path(options.html), lambda file: file.write(text.encode()))
     if options.json:
         found = {
             "exit_code": result.exit_code,
@@ -72,6 +84,7 @@ def run(options: argparse.Namespace) -> int:
         }
         print(json.dumps(found, indent=2))
     else:
+        print(result.output or "", end="")
         sys.stdout.flush()
         if options.costs:
             print(*result.costs, sep="\n", file=sys.stderr)

@@ -248,7 +248,9 @@ class Explanation:
         lines.append(f"target: {self.target} ({self.device}), because {self.why}")
         if self.workspace_bytes:
             lines.append(f"workspace: {self.workspace_bytes} bytes")
-        for number, step in enumerate(self.steps, 1):
+        blocks = sum(step.is_main for step in self.steps)
+        shown = len(self.steps) if blocks == 1 else [step.what for step in self.steps].index("combine") + 1
+        for number, step in enumerate(self.steps[:shown], 1):
             if len(self.steps) > 1:
                 lines.append(f"step {number}: {step.what}, {step.bytes} bytes, {step.us:.3g} us")
             if any(len(group[0]) > 1 for group in step.modes.values()):
@@ -262,6 +264,11 @@ class Explanation:
             if step is self.main:
                 lines += self._candidates_text(len(self.candidates) if long else 5)
                 lines += _reasons(step.rejected, long)
+        if blocks > 1:
+            us = sum(step.us for step in self.steps[shown:])
+            lines.append(
+                f"steps {shown + 1} to {len(self.steps)}: the same for {blocks - 1} more blocks of columns, {us:.3g} us"
+            )
         return "\n".join(lines)
 
     @property

@@ -46,7 +46,7 @@ class Finding:
     ----------
     kind
         "race", "missing-fence", "uninitialised", "out-of-bounds", "misaligned", "barrier", "deadlock", "divergence",
-        "asynchronous", "rule", "api" or "unsupported"; docs/workbench.md has a paragraph on each.
+        "asynchronous", "rule", "assertion", "crash", "api" or "unsupported"; docs/workbench.md has a line on each.
     is_warning
         Whether the program may be right all the same.
     text

@@ -18,12 +18,13 @@ from functools import cache as memory
 from pathlib import Path
 from typing import IO, Any, Literal
 
+from cute_py._files import write_whole
 from cute_py.errors import OperandError, UnitError
 from cute_py.units import cache
 from cute_py.units.compiler import Source, first_program, gpu_compiler, home, host_compiler, run
 from cute_py.units.emulator import Progress
 from cute_py.workbench.findings import Cost, Finding, Symbols
-from cute_py.workbench.source import rewrite
+from cute_py.workbench.source import included, rewrite
 
 __all__ = ["Program", "Run", "program"]
 
@@ -279,12 +280,58 @@ def _runtime() -> Path:
             return cache.publish(name, made, ".a")
 
 
+@dataclass(frozen=True)
+class _Index:
+    """Which program a source becomes, as long as no file changes that it includes: to preprocess it takes seconds.
+
+    As in ccache's direct mode, a header that is new, and would be found before another one, goes unseen.
+    """
+
+    entry: str
+
+    @classmethod
+    def of(cls, path: Path, known_as: Path, settings: _Settings, made_with: str) -> _Index:
+        words = [made_with, str(known_as), *_compile_flags(), *settings.flags, *settings.define, settings.architecture]
+        words += [*map(str, settings.include), str(_headers())]
+        words += [os.environ.get(name, "") for name in ("CPATH", "CPLUS_INCLUDE_PATH")]
+        key = hashlib.sha256("\0".join(words).encode())
+        for file in (path, Path(__file__), Path(__file__).with_name("source.py")):
+            key.update(file.read_bytes())
+        return cls(f"{key.hexdigest()}.program")
+
+    def look_up(self) -> Path | None:
+        """Return the program; None if there is none, or if a file has changed since."""
+        try:
+            name, size, *files = json.loads((cache.folder() / "index" / self.entry).read_text())
+            program = cache.unit(name, ".program")
+            if program.stat().st_size != size or any(_state(Path(file[0])) != file for file in files):
+                return None
+            os.utime(program)  # the least recently used go first
+        except (OSError, ValueError):
+            return None
+        return program
+
+    def keep(self, program: Path, read: list[Path]) -> None:
+        """Add an entry for a program, and the files that were read for it."""
+        text = json.dumps([program.stem, program.stat().st_size, *map(_state, read)])
+        write_whole(cache.folder() / "index" / self.entry, lambda file: file.write(text.encode()))
+
+
+def _state(file: Path) -> list[object]:
+    facts = file.stat()
+    return [str(file), facts.st_size, facts.st_mtime_ns]
+
+
 def _compiled(path: Path, known_as: Path, settings: _Settings) -> Path:
     """Compile the source at `path`, which messages call `known_as`."""
     compiler, version = host_compiler()
     runtime = _runtime()
+    index = _Index.of(path, known_as, settings, f"{version}{runtime.stem}")
+    if (unchanged := index.look_up()) is not None:
+        return unchanged
     named = Source(known_as.name, "")
     text = run(named, [compiler, "-E", *_preprocessor_flags(path, settings), str(path)])
+    read = [file for file in included(text) if file != path]
     if known_as != path:  # the folder has another name each time
         text = text.replace(f'"{path}"', f'"{known_as}"').replace(f'"{path.parent}', f'"{known_as.parent}')
     text = rewrite(text, foreign=("/usr/", str(_headers() / "cuda"), str(_headers() / "csrc")))
@@ -294,6 +341,7 @@ def _compiled(path: Path, known_as: Path, settings: _Settings) -> Path:
     with cache.locked(key):
         if found.exists():
             os.utime(found)
+            index.keep(found, read)
             return found
         with Progress(f"compiling {known_as.name}"), tempfile.TemporaryDirectory(prefix="cute_py-") as name:
             folder = Path(name)
@@ -307,7 +355,9 @@ def _compiled(path: Path, known_as: Path, settings: _Settings) -> Path:
             try:
                 run(named, [compiler, str(objects), str(runtime), "-o", str(made), "-pthread", "-ldl"])
                 cache.append_log(f"{time.ctime()}: {known_as.name}, {time.monotonic() - began:.1f} s, {found.name}\n")
-                return cache.publish(key, made, ".program")
+                published = cache.publish(key, made, ".program")
+                index.keep(published, read)
+                return published
             finally:
                 made.unlink(missing_ok=True)
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from cute_py.errors import OperandError
 
-__all__ = ["rewrite"]
+__all__ = ["included", "rewrite"]
 
 _NAMESPACE = "::cute_py::workbench::"
 
@@ -43,6 +44,13 @@ class _Place:
 
     def error(self, what: str) -> OperandError:
         return OperandError(f"{self.file}:{self.line}: {what}\n  next: write it as CUDA's programming guide does")
+
+
+def included(source: str) -> list[Path]:
+    """Return the files that preprocessed source was made of, by its line markers."""
+    names = {match["file"] for match in re.finditer(_MARKER, source, re.MULTILINE)}
+    files = [Path(name.replace("\\\\", "\\").replace('\\"', '"')) for name in names if not name.startswith("<")]
+    return sorted(file for file in files if file.is_file())
 
 
 def rewrite(source: str, *, foreign: tuple[str, ...] = ("/usr/",)) -> str:
