@@ -305,6 +305,7 @@ def test_a_prepared_operand_stands_for_its_array(
     assert P.array is A
     assert (P.shape, P.dtype, P.ndim, P.axis, P.compute) == (A.shape, A.dtype, A.ndim, -1, options["compute"])
     assert Q.nbytes > B.nbytes // 2
+    assert np.asarray(P) is A
     without = {key: value for key, value in options.items() if key != "compute"}
     with np.errstate(invalid="ignore"):
         for order in "CF":
@@ -325,6 +326,16 @@ def test_a_prepared_operand_stands_for_its_array(
     assert "split B" not in [step.what for step in cute_py.matmul.explain(A, of_matmul, **without).steps]
 
 
+@pytest.mark.gpu
+def test_a_prepared_operand_of_the_host_is_not_read_by_a_gpu() -> None:
+    A = np.ones((4, 4), np.float32)
+    P = cute_py.prepare(A, compute="reproducible", device="cpu")
+    with pytest.raises(OperandError, match=r"(?s)a prepared operand is where it was.*next: pass its array"):
+        cute_py.gemm(P, A, device="cuda")
+    with pytest.raises(OperandError, match=r"(?s)splits arrays where they are.*next: an array on the GPU"):
+        cute_py.prepare(A, compute="reproducible", device="cuda")
+
+
 def test_what_cannot_be_prepared_or_taken_says_so() -> None:
     A = np.ones((4, 4), np.float32)
     P = cute_py.prepare(A, compute="reproducible")
@@ -337,6 +348,7 @@ def test_what_cannot_be_prepared_or_taken_says_so() -> None:
         (lambda: cute_py.prepare(A, compute="reproducible", axis=0), "axis is -1, .*got 0.*next: "),
         (lambda: cute_py.prepare(A, compute=np.float32), "compute is a name and axis a number.*next: "),  # type: ignore[arg-type]
         (lambda: cute_py.prepare([[1.0]], compute="reproducible"), "A is a list.*next: "),
+        (lambda: cute_py.tune(cute_py.gemm, A, P), "tune: B is a prepared operand.*next: tune with its array"),
         (lambda: cute_py.gemm(P, A, compute="bf16x6"), "A was prepared for compute='reproducible'.*next: prepare it"),
     ]
     for call, message in mistakes:

@@ -110,6 +110,12 @@ void register_split(py::module_& module) {
       .def_property_readonly("shape", attribute("shape"), "Of the array.")
       .def_property_readonly("dtype", attribute("dtype"), "Of the array.")
       .def_property_readonly("ndim", attribute("ndim"), "Of the array.")
+      .def(
+          "__array__",
+          [](HeldSplit const& held, py::object const& dtype, py::object const&) {
+            return py::module_::import("numpy").attr("asarray")(held.array, dtype);
+          },
+          py::arg("dtype") = py::none(), py::arg("copy") = py::none(), "The array, for NumPy.")
       .def("__repr__", [](HeldSplit const& held) {
         return "<PreparedOperand " + py::str(held.array.attr("shape")).cast<std::string>() + " for compute='" +
                held.split.compute + "', " + std::to_string(held.split.bytes) + " bytes>";

@@ -143,6 +143,11 @@ dispatch::Question question_of(Request const& request, Outline const& outline) {
 Outline make_outline(Request const& request) {
   Product product = make_product(request);
   Outline outline{std::move(product), choose_location(request), std::nullopt, {}};
+  bool const has_split = request.split[0] != nullptr || request.split[1] != nullptr;
+  if (outline.location.staged && has_split) {
+    throw OperandError(request.function->name + " copies host arrays to a GPU, and a prepared operand is where it was" +
+                       request.operands_text() + "\n  next: pass its array, or prepare an array on the GPU");
+  }
   if (outline.location.staged) outline.staging.emplace(outline.product.geometry);
   FoldedProduct const folded(outline.staging ? outline.staging->geometry() : outline.product.geometry);
   dispatch::Question question = question_of(request, outline);

@@ -102,13 +102,18 @@ def tune(product: Product[P], /, *arguments: P.args, **options: P.kwargs) -> Tun
             f"tune takes a product of two arrays, such as cute_py.gemm and cute_py.contract, got {product!r}\n"
             "  next: tune(cute_py.gemm, A, B); for einsum, contract with the subscripts of each pair that einsum.explain shows"
         )
+    given = {**dict(zip(_names(product, arguments), arguments, strict=False)), **options}
+    for name in ("A", "B"):
+        if isinstance(given.get(name), _core.PreparedOperand):
+            raise OperandError(
+                f"tune: {name} is a prepared operand, and what is found is for arrays\n  next: tune with its array, and compute="
+            )
     explanation: Explanation = product.explain(*arguments, **options)
     if explanation.tuned:  # anew
         _core.put_tuned(explanation.device, explanation.product, None)
         explanation = product.explain(*arguments, **options)
     if not explanation.candidates:
         product(*arguments, **options)  # raises why
-    given = {**dict(zip(_names(product, arguments), arguments, strict=False)), **options}
     expected = _expected(given, explanation)
     run, read = _runner(product, given, explanation)
     measured: list[tuple[Candidate, float]] = []
