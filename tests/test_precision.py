@@ -228,15 +228,19 @@ def test_a_cpu_has_the_bits_of_a_gpu(generator: np.random.Generator, way: str, t
     _, of_cpu = call_of(way, "cpu")
     info = np.finfo(dtype)
     extremes = np.array([info.tiny / 8, info.tiny, 1.0, info.max / 64], info.dtype)
-    for number, (m, n, k) in enumerate([(1, 1, 1), (5, 40, 3), (30, 150, 530), (17, 9, 2100), (3, 4, 8200)]):
+    shapes = [(1, 1, 1), (5, 40, 3), (30, 70, 530)]
+    shapes += [(3, 4, 2100)] if way.startswith("reproducible") else []
+    shapes += [(3, 4, 8200)] if way == "reproducible float32" else []  # so many that squares are added in 16 groups
+    for number, (m, n, k) in enumerate(shapes):
         A, B = (drawn(generator, KINDS[number + i], rows, k, dtype) for i, rows in enumerate((m, n)))
         C, bias = drawn(generator, "normal", m, n, dtype), drawn(generator, "normal", 1, n, dtype)[0]
         with np.errstate(all="ignore"):
             A[0] *= extremes[number % 4]
         B[n // 2, k // 2] = [1, np.inf, np.nan][number % 3]
-        calls: list[dict[str, Any]] = [{}, {"alpha": -0.75}, {"beta": 0.5, "C": C}]
-        calls += [{"epilogue": cute_py.Epilogue(bias=bias, residual=C, scale=3.0)}]
-        calls += [{"conj_a": True, "alpha": 1 + 2j}] if dtype.startswith("complex") else []
+        calls: list[dict[str, Any]] = [{"alpha": -0.75, "beta": 0.5, "C": C}]
+        if k < 1000:
+            calls += [{"epilogue": cute_py.Epilogue(bias=bias, residual=C, scale=3.0)}]
+            calls += [{"conj_a": True, "alpha": 1 + 2j}] if dtype.startswith("complex") else []
         for call in calls:
             with np.errstate(all="ignore"):
                 result = {key: C.copy() for key in call if key == "C"}
@@ -289,13 +293,11 @@ def test_emulated_precision_can_be_tuned(generator: np.random.Generator) -> None
         cute_py.forget_tuning()
 
 
-@pytest.mark.parametrize("batch", [(), (3,)])
 @of_all_runs
-def test_a_prepared_operand_stands_for_its_array(
-    generator: np.random.Generator, way: str, target: str, batch: tuple[int, ...]
-) -> None:
+def test_a_prepared_operand_stands_for_its_array(generator: np.random.Generator, way: str, target: str) -> None:
     dtype, options = call_of(way, target)
-    A, B = (drawn(generator, "normal", rows * 3, 90, dtype).reshape(3, rows, 90) for rows in (20, 33))
+    batch = (2,) if "float32" in way or target == "cpu" else ()
+    A, B = (drawn(generator, "normal", rows * 2, 60, dtype).reshape(2, rows, 60) for rows in (20, 33))
     A[0, 3, 5] = np.inf
     A, B = (A, B) if batch else (A[0], B[0])
     of_prepare = {key: options[key] for key in ("compute", "device")}
@@ -312,11 +314,11 @@ def test_a_prepared_operand_stands_for_its_array(
             C = np.empty((*batch, 20, 33), dtype, order=order)
             subscripts = "lmk,lnk->lmn" if batch else "mk,nk->mn"
             expected = cute_py.contract(subscripts, A, B, C, **options).copy()
-            for x, y in ((P, B), (A, Q), (P, Q), (P, B)):
+            for x, y in ((P, B), (A, Q), (P, Q))[:: 1 if order == "C" else 2]:
                 C[...] = 7
                 np.testing.assert_array_equal(cute_py.contract(subscripts, x, y, C, **without), expected)
-                if not batch:
-                    np.testing.assert_array_equal(cute_py.gemm(x, y, C, **without), expected)
+        if not batch:
+            np.testing.assert_array_equal(cute_py.gemm(P, Q, **without), cute_py.gemm(A, B, **options))
         plan = cute_py.matmul.plan(A, of_matmul, **without)
         np.testing.assert_array_equal(plan(A, of_matmul), cute_py.matmul(A, W, **options))
         other = cute_py.prepare(2 * W, axis=-2, **of_prepare)
@@ -366,19 +368,18 @@ def test_what_cannot_be_prepared_or_taken_says_so() -> None:
 def test_a_small_workspace_takes_blocks_of_columns(generator: np.random.Generator, way: str, target: str) -> None:
     """Along M or N, whichever the result is contiguous along; batches, biases and rows that are not finite, too."""
     dtype, options = call_of(way, target)
-    A, B = (drawn(generator, "normal", rows, 40, dtype) for rows in (30, 600))
+    A, B = (drawn(generator, "normal", rows, 40, dtype) for rows in (20, 300))
     A[3, 5] = np.inf
-    B[590, 7] = np.nan
-    C = drawn(generator, "normal", 30, 600, dtype)
-    epilogue = cute_py.Epilogue(bias=drawn(generator, "normal", 1, 600, dtype)[0], residual=C)
+    B[290, 7] = np.nan
+    C = drawn(generator, "normal", 20, 300, dtype)
+    epilogue = cute_py.Epilogue(bias=drawn(generator, "normal", 1, 300, dtype)[0], residual=C)
     cases: list[tuple[Any, Any, Any, dict[str, Any]]] = [
-        (A, B, C, {"beta": 2.0}),
         (A, B, C, {"epilogue": epilogue}),
-        (B, A, np.asfortranarray(C.T), {}),
+        (B, A, np.asfortranarray(C.T), {"beta": 2.0}),
     ]
     for x, y, of_c, more in cases:
         whole = cute_py.gemm.explain(x, y, of_c, **more, **options)
-        few = {**options, **more, "workspace": whole.workspace_bytes * 7 // 10}
+        few = {**options, **more, "workspace": whole.workspace_bytes * 95 // 100}
         explained = cute_py.gemm.explain(x, y, of_c, **few)
         assert explained.workspace_bytes <= few["workspace"]
         assert [step.what for step in explained.steps].count("multiply") > 1
