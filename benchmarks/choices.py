@@ -404,7 +404,7 @@ def candidates_now(facts: dict[str, Any], records: list[Record], **rates: float)
 
     device = device_of(facts, **rates)
     for product, name, _, _ in records:
-        compute = "tfloat32" if name == "tfloat32" else None
+        _, compute = stored_and_asked(name)
         arrays = arrays_elsewhere(product, name)
         yield cute_py.contract.explain(product.subscripts, *arrays, device=device, compute=compute).candidates
 
@@ -428,7 +428,7 @@ def best_of_measured(facts: dict[str, Any], records: list[Record]) -> list[str]:
 def arrays_elsewhere(product: Product, name: str) -> list[np.ndarray]:
     from cute_py.testing import numpy_type
 
-    dtype = np.dtype(numpy_type("float32" if name == "tfloat32" else name))
+    dtype = np.dtype(numpy_type(stored_and_asked(name)[0]))
     result = np.dtype({"int8": "int32", "float8_e4m3fn": "float32"}.get(name, dtype))
     return [elsewhere(product, i, dtype if i < 2 else result) for i in range(3)]
 

@@ -5,8 +5,8 @@
 
 `speed`: products of square matrices in four layouts, both sides as CUDA graphs, in turns; all passes are included. `--steps` adds what each
 kernel takes. `accuracy`: the Frobenius error over that of cuBLAS, and the largest error in units of |A||B|, against K, for numbers that are
-normal, uniform in (0,1), of wide exponents, uniform times 1/8, and graded by rows. The reference is float64; of float64 it is the sum of two
-float64 products of split numbers. Needs PyTorch with CUDA.
+normal, uniform in (0,1), of wide exponents, uniform times 1/8, and graded by rows. The reference is float64; of float64 it is NumPy's long
+double. `precision_charts.py` draws what `--save` wrote. Needs PyTorch with CUDA.
 """
 
 from __future__ import annotations
@@ -31,7 +31,13 @@ MODES = {
     "fast_complex64": ("complex64", "gemm_sm90"),
     "fast_float64": ("float64", "gemm_sm90"),
     "fast_complex128": ("complex128", "gemm_sm90"),
+    # Exact, for comparison.
+    "float32": ("float32", "auto"),
+    "float64": ("float64", "auto"),
+    "complex64": ("complex64", "auto"),
+    "complex128": ("complex128", "auto"),
 }
+EMULATED = [mode for mode, (dtype, _) in MODES.items() if mode != dtype]
 SIZES = (1024, 2048, 4096, 8192)
 LAYOUTS = {"nt": (False, False), "tn": (True, True), "nn": (False, True), "tt": (True, False)}  # is A, is B k-major?
 LENGTHS = (1024, 4096, 16384, 65536)
@@ -139,7 +145,7 @@ def accuracy(options: argparse.Namespace) -> int:
     for mode in options.modes:
         dtype = getattr(torch, MODES[mode][0])
         rows = 2048 if dtype in (torch.float32, torch.complex64) else 48  # of which cuBLAS splits K, if they are few
-        for kind in KINDS:
+        for kind in options.kinds:
             for steps in LENGTHS:
                 A, B = (numbers(kind, (rows, steps), dtype) for _ in range(2))
                 C, D = (torch.empty(rows, rows, device="cuda", dtype=dtype) for _ in range(2))
@@ -163,8 +169,9 @@ def accuracy(options: argparse.Namespace) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", choices=["speed", "accuracy"])
-    parser.add_argument("--modes", nargs="+", default=list(MODES), choices=list(MODES))
+    parser.add_argument("--modes", nargs="+", default=EMULATED, choices=list(MODES))
     parser.add_argument("--sizes", nargs="+", type=int, default=list(SIZES))
+    parser.add_argument("--kinds", nargs="+", default=list(KINDS), choices=KINDS, help="of numbers")
     parser.add_argument("--layouts", nargs="+", default=["tn", "nt"], choices=list(LAYOUTS))
     parser.add_argument("--steps", action="store_true", help="the time of each kernel, too")
     parser.add_argument("--save", type=argparse.FileType("w"), help="a line of JSON for each measurement")

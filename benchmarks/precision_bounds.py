@@ -1,12 +1,18 @@
 """The largest part of their stated bound that errors of emulated precision reach, over random problems.
 
     python benchmarks/precision_bounds.py [--ways fp16x3 reproducible/float64] [--count 10000] [--device cpu] [--seed 0] [--save found.jsonl]
+    python benchmarks/precision_bounds.py --grade [--ways fp16x3]
 
 Each problem has its own shape, strides and kind of numbers: normal, uniform in (0,1) times a power of two (1/8 among them), of wide exponents, of
-exponents that are spread evenly, graded by rows and along K (in the same or opposite directions), whole, identities, cancelling; in every tenth
-some rows have infinity or NaN. The reference is float64 for float32 and complex64, else NumPy's long double. A part is the error of an element,
+exponents that are spread evenly, graded by rows and along K (in the same or opposite directions), whole, identities, cancelling; and
+the two that tell fixed point and Strassen's algorithm from a conventional product (Demmel et al., "How to grade the accuracy of an
+implementation of the BLAS", 2024): circulant factors whose exponents grow along K in one and fall in the other, and factors with zeros of
+which one has a zero wherever the other has none, so that elements are exactly 0. In every tenth some rows have infinity or NaN. The reference is float64 for float32 and complex64, else NumPy's long double. A part is the error of an element,
 less half a unit in the last place for the result itself, over the bound of docs/numerics.md. Exits with 1 if a part exceeds 1, or if what is not
-finite differs from the reference. `--device`: cpu (of residues, whose bits are the GPU's), emulator or cuda (NumPy arrays are copied).
+finite differs from the reference.
+
+`--grade` multiplies squares of 16 to 2048 of uniform numbers: grade A of the same authors is an error, in units of eps |A||B|, that grows no
+faster than linearly. Prints the largest error by size and the slope of its logarithm. `--device`: cpu (of residues, whose bits are the GPU's), emulator or cuda (NumPy arrays are copied).
 """
 
 from __future__ import annotations
@@ -46,6 +52,8 @@ KINDS = (
     "whole",
     "identity",
     "cancelling",
+    "circulant",
+    "complementary",
 )
 
 
@@ -83,6 +91,24 @@ def factor(rng: np.random.Generator, kind: str, rows: int, k: int, dtype: str, i
     return np.asarray(x.astype(dtype), order="CF"[int(rng.integers(2))])
 
 
+def pair_of(rng: np.random.Generator, kind: str, m: int, n: int, k: int, dtype: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return both factors."""
+    if kind not in ("circulant", "complementary"):
+        return factor(rng, kind, m, k, dtype, False), factor(rng, kind, n, k, dtype, True)
+    A, B = factor(rng, "uniform", m, k, dtype, False), factor(rng, "uniform", n, k, dtype, True)
+    if kind == "circulant":
+        x = 1 + rng.random(k)
+        scale = 2.0 ** np.rint(np.linspace(1, -1, k) * rng.integers(1, 50))
+        for to, numbers in ((A, x * scale), (B, x / scale)):
+            to[...] = numbers[(np.arange(len(to))[:, None] + np.arange(k)) % k].astype(dtype)
+    else:
+        for i in range(min(m, n)):
+            is_zero = rng.random(k) < rng.random()
+            A[i, is_zero] = 0
+            B[i, ~is_zero] = 0
+    return A, B
+
+
 def part_of_bound(C: np.ndarray, A: np.ndarray, B: np.ndarray, planes: tuple[str, int]) -> float:
     """Return the largest error of an element over its bound; infinity where what is not finite differs."""
     is_narrow = A.dtype in (np.float32, np.complex64)
@@ -117,7 +143,7 @@ def problem(rng: np.random.Generator, number: int, dtype: str) -> tuple[str, np.
     kind = KINDS[number % len(KINDS)]
     m, n = (int(x) for x in rng.integers(1, 41, 2))
     k = int(np.exp(rng.uniform(0, np.log(700)))) if number % 100 else 5000
-    A, B = factor(rng, kind, m, k, dtype, False), factor(rng, kind, n, k, dtype, True)
+    A, B = pair_of(rng, kind, m, n, k, dtype)
     if number % 10 == 9:
         A[rng.integers(m), rng.integers(k)] = rng.choice([np.inf, -np.inf, np.nan])
         B[rng.integers(n), rng.integers(k)] = rng.choice([np.inf, np.nan])
@@ -138,6 +164,34 @@ def run(way: str, options: argparse.Namespace) -> dict[str, Any]:
     return {"way": way, "device": options.device, "count": options.count, "seed": options.seed, "parts": dict(largest)}
 
 
+def grade(way: str, options: argparse.Namespace) -> float:
+    """Return the slope of the largest error over the size, in logarithms."""
+    compute, dtype, _, kernel = WAYS[way]
+    rng = np.random.default_rng(options.seed)
+    named = OF_RESIDUES[options.device] if kernel == "residues" else kernel
+    is_narrow = dtype in ("float32", "complex64")
+    eps = np.finfo(dtype).eps
+    sizes, errors = [16, 32, 64, 128, 256, 512, 1024, 2048], []
+    for size in sizes:
+        A, B = (rng.random((size, size)) for _ in range(2))
+        if dtype.startswith("complex"):
+            A, B = (x + 1j * rng.random((size, size)) for x in (A, B))
+        A, B = A.astype(dtype), B.astype(dtype)
+        C = np.full((size, size), np.nan, dtype)
+        cute_py.gemm(A, B, C, compute=compute, kernel=named, device=options.device)
+        rows = slice(0, size, max(size // 64, 1))
+        wide = np.result_type(dtype, np.float64) if is_narrow else np.result_type(dtype, np.longdouble)
+        expected = A[rows].astype(wide) @ B.T.astype(wide)
+        of_products = np.abs(A[rows]).astype(float) @ np.abs(B.T).astype(float)
+        errors.append(float((np.abs(C[rows] - expected) / of_products).max() / eps))
+    slope = float(np.polyfit(np.log(sizes), np.log(errors), 1)[0])
+    print(
+        f"{way}: slope {slope:.2f}; " + ", ".join(f"{n} {e:.2f}" for n, e in zip(sizes, errors, strict=True)),
+        flush=True,
+    )
+    return slope
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--ways", nargs="+", choices=tuple(WAYS), default=list(WAYS))
@@ -145,7 +199,11 @@ def main() -> int:
     parser.add_argument("--device", choices=tuple(OF_RESIDUES), default="cpu")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--save", type=argparse.FileType("a"))
+    parser.add_argument("--grade", action="store_true", help="the growth of errors, and nothing else")
     options = parser.parse_args()
+    if options.grade:
+        slopes = [grade(way, options) for way in options.ways]  # of all ways
+        return int(max(slopes) > 1)
     is_broken = False
     for way in options.ways:
         found = run(way, options)

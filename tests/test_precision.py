@@ -112,7 +112,7 @@ def test_one_row_one_column_one_step_and_none(generator: np.random.Generator, wa
     for x, y in ((A[::-1, ::-1], B[:, ::-1]), (np.broadcast_to(A[0], (5, 30)), np.broadcast_to(B[:, :1], (6, 30)))):
         check_gemm(cute_py.gemm(x, y, **options), x, y, compute=options["compute"])
     odd = np.ndarray(A.shape, dtype, buffer=bytearray(A.nbytes + 1), offset=1)
-    if target == "cpu":
+    if target != "emulator":  # a GPU has a copy of it
         odd[:] = A
         check_gemm(cute_py.gemm(odd, B, **options), odd, B, compute=options["compute"])
         return
@@ -173,9 +173,19 @@ def test_reproducible_bits_depend_on_nothing(generator: np.random.Generator, dty
     def same(rows: slice, columns: slice, result: np.ndarray) -> None:
         assert np.array_equal(result, whole[rows, columns])
 
-    # Another tile; the roles of A and B exchanged, because of the result; factors that lie otherwise.
-    wide = "cpu_residues" if target == "cpu" else "gemm_sm90_tn_i8_128x256_residues"
-    same(np.s_[:], np.s_[:], cute_py.gemm(A, B, compute="reproducible", kernel=wide, device=target))
+    # Other kernels, tiles and splits of K; the roles of A and B exchanged, because of the result; factors that lie otherwise.
+    candidates = cute_py.gemm.explain(A, B, compute="reproducible", device=target).candidates
+    if target != "cpu":
+        assert {c.kernel for c in candidates} == {
+            f"gemm_{x}_residues"
+            for x in ("sm80_tn_i8_64x64", "sm80_tn_i8_128x256", "sm90_tn_i8_128x128", "sm90_tn_i8_128x256")
+        }
+        alone = {c.kernel: c for c in candidates if c.split_k == 1}
+        splits = [(name, n) for name in alone for n in ((1, 2, 4) if name == RESIDUES else (1, 2))]
+        candidates = [alone[name]._replace(split_k=n, cluster=None, raster=None) for name, n in splits]
+    for candidate in candidates:
+        got = cute_py.gemm(A, B, compute="reproducible", config=candidate, device=target)
+        same(np.s_[:], np.s_[:], got)
     C = np.zeros((20, 136), dtype, order="F")
     same(np.s_[:], np.s_[:], cute_py.gemm(A, B, C, compute="reproducible", device=target))
     of_f = (np.asfortranarray(A), np.asfortranarray(B))
@@ -263,9 +273,12 @@ def test_fast_is_exact_where_that_is_faster() -> None:
     assert "14 products of int8, modulo 7 numbers; error at most" in str(found)
     assert found.error_bound is not None
     assert found.error_bound.of_norms < 2e-6
-    # A GPU without these kernels, and a CPU, compute exactly.
+    # Before Hopper residues are multiplied by mma.sync. A GPU without these kernels, and a CPU, compute exactly.
     older = cute_py.Device.preset("A100")
-    assert cute_py.gemm.explain(large, large, compute="fast_complex64", device=older).planes is None
+    found = cute_py.gemm.explain(large, large, compute="fast_complex64", device=older)
+    assert found.planes == ("gaussian", 7)
+    assert found.chosen.startswith("gemm_sm80")
+    assert cute_py.gemm.explain(large.real, large.real, compute="fast_float32", device=older).planes is None
     assert cute_py.gemm.explain(small, small, compute="fast_complex64", device="cpu").planes is None
     # What may depend on extents alone is not chosen by them.
     call = {"compute": "fast_complex64", "device": device, "batch_invariant": True}
@@ -293,7 +306,7 @@ def test_emulated_precision_can_be_tuned(generator: np.random.Generator) -> None
         cute_py.forget_tuning()
 
 
-@of_all_runs
+@pytest.mark.parametrize(("way", "target"), [run for run in RUNS if isinstance(run, tuple)])
 def test_a_prepared_operand_stands_for_its_array(generator: np.random.Generator, way: str, target: str) -> None:
     dtype, options = call_of(way, target)
     batch = (2,) if "float32" in way or target == "cpu" else ()
@@ -326,6 +339,23 @@ def test_a_prepared_operand_stands_for_its_array(generator: np.random.Generator,
         with pytest.raises(OperandError, match=r"(?s)B is no prepared operand, and was one.*next: make a plan"):
             plan(A, W)
     assert "split B" not in [step.what for step in cute_py.matmul.explain(A, of_matmul, **without).steps]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("way", WAYS)
+def test_a_prepared_operand_of_a_gpu(way: str) -> None:
+    torch = pytest.importorskip("torch")
+    dtype, options = call_of(way, "cuda")
+    compute = options.pop("compute")
+    A, B = (torch.randn(rows, 700, device="cuda", dtype=getattr(torch, dtype)) for rows in (150, 333))
+    A[3, 5] = torch.inf
+    B = B.t().contiguous().t()
+    P, Q = (cute_py.prepare(x, compute=compute) for x in (A, B))
+    expected = cute_py.gemm(A, B, compute=compute, **options)
+    for x, y in ((P, B), (A, Q), (P, Q)):
+        got = torch.full_like(expected, 7)
+        cute_py.gemm(x, y, got, **options)
+        torch.testing.assert_close(got, expected, rtol=0, atol=0, equal_nan=True)
 
 
 @pytest.mark.gpu

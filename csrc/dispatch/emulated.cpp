@@ -88,6 +88,7 @@ Geometry product_of(Geometry const& g, Planes const& planes) {
   Mode plane{planes.planes(), {}, false, false};
   for (Role const role : {Role::a, Role::b, Role::d}) plane.stride[role] = r.l[0].stride[role] * g.l.size();
   r.l.push_back(plane);
+  r.padded_a = r.padded_b = true;  // split_planes ends a line with a whole vector
   return r;
 }
 
@@ -218,12 +219,12 @@ class Emulation {
                     std::to_string(bytes_of_a() + bytes_of_columns(least_columns())) + ", and may take " +
                     std::to_string(most_bytes()) + "\n  next: a larger workspace=, or leave compute out");
     }
-    program_.workspace_bytes = bytes_of_a() + bytes_of_columns(columns);
+    own_bytes_ = program_.workspace_bytes = bytes_of_a() + bytes_of_columns(columns);
     PlanePlaces places{};
     Place of_planes[2];
     set_places(Role::a, 0, g_.m.size() * g_.l.size(), places, of_planes);
     set_places(Role::b, bytes_of_a(), columns * g_.l.size(), places, of_planes);
-    places.residues = {Source::workspace, program_.workspace_bytes - bytes_of_residues(columns)};
+    places.residues = {Source::workspace, own_bytes_ - bytes_of_residues(columns)};
     if (kept_[0] == nullptr) add_split(Role::a, g_, own_places(0), places, of_planes);
     for (std::int64_t first = 0; first == 0 || first < g_.n.size(); first += columns) {
       Geometry const some = some_columns(std::min(columns, g_.n.size() - first));
@@ -360,11 +361,14 @@ class Emulation {
     Question asked = plain_;
     bool const multiplies = purpose == Purpose::multiply;
     if (multiplies) {
+      asked.may_split_k = question_.may_split_k;
+      asked.workspace_limit = most_bytes();
       asked.kernel = question_.kernel;
       asked.config = question_.config;
       if (asked.config) asked.config->transposed = false;  // the roles have been exchanged
     }
-    Choice choice = choose(purpose, FoldedProduct(geometry), at, asked, program_.workspace_bytes);
+    Choice choice = choose(purpose, FoldedProduct(geometry), at, asked, own_bytes_);
+    program_.workspace_bytes = std::max(program_.workspace_bytes, choice.workspace_bytes);
     Step step = std::move(choice.steps.front());
     step.planes = places;
     step.transposed = exchanged_;
@@ -383,6 +387,7 @@ class Emulation {
   Question plain_;
   SplitFactor const* const kept_[2];  // of the roles of g_: factors that were split before are where they are kept
   Program program_;
+  std::int64_t own_bytes_ = 0;    // of the workspace: exponents, planes and residues
   double of_multiplication_ = 0;  // of the first block
 };
 

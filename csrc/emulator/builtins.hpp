@@ -2,6 +2,8 @@
 
 // The part of CUDA C++ that a kernel's source uses, for a host compiler. Included before any kernel.
 
+#include <cstring>
+
 #include <cute/tensor.hpp>
 
 #include "emulator/cta.hpp"
@@ -31,9 +33,20 @@ T __ldg(T const* at) {
 }
 inline void __syncthreads() { cute_py::emulator::barrier(); }
 inline void __syncwarp() { cute_py::emulator::warp_barrier(); }
+// As CUDA has it for numbers of 4 and of 8 bytes: others do not compile here.
 inline int __shfl_sync(unsigned, int value, int lane) {
   return static_cast<int>(cute_py::emulator::shuffle(static_cast<std::uint32_t>(value), lane));
 }
+inline unsigned __shfl_sync(unsigned, unsigned value, int lane) { return cute_py::emulator::shuffle(value, lane); }
+inline double __shfl_sync(unsigned, double value, int lane) {
+  std::uint32_t halves[2];
+  std::memcpy(halves, &value, sizeof(value));
+  for (std::uint32_t& half : halves) half = cute_py::emulator::shuffle(half, lane);
+  std::memcpy(&value, halves, sizeof(value));
+  return value;
+}
+template <class T>
+T __shfl_sync(unsigned, T value, int lane) = delete;
 inline std::size_t __cvta_generic_to_shared(void const* at) { return cute_py::emulator::address_in_shared(at); }
 inline void* __cvta_shared_to_generic(std::size_t address) {
   return cute_py::emulator::shared_memory_at(static_cast<std::uint32_t>(address));

@@ -68,6 +68,14 @@ std::uint64_t next_launch() {
   return next.fetch_add(1) << 4 | kNotZero;
 }
 
+// May a step begin before the one before it has ended? Both factors may be packed, or split, at a time.
+bool are_independent(dispatch::Step const& before, dispatch::Step const& step) {
+  using dispatch::Purpose;
+  auto const is_split = [](Purpose purpose) { return purpose == Purpose::split_a || purpose == Purpose::split_b; };
+  bool const packs = before.purpose == Purpose::pack_a && step.purpose == Purpose::pack_b;
+  return (packs || (is_split(before.purpose) && is_split(step.purpose))) && step.clear_bytes == 0;
+}
+
 // Runs one step.
 void run_step(dispatch::Step const& step, Launch const& launch, Memory const& memory, Arguments x,
               std::array<void*, dispatch::kSources> const& base, Execution const& execution) {
@@ -96,10 +104,9 @@ void run_steps(Prepared const& prepared, Memory const& memory, Arguments const& 
   if (program.steps.size() > 1) base[static_cast<std::size_t>(dispatch::Source::one)] = memory.ones();
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     dispatch::Step const& step = program.steps[i];
-    Execution of_step = execution;
-    of_step.overlaps_previous = i > 0 && program.steps[i - 1].purpose == dispatch::Purpose::pack_a &&
-                                step.purpose == dispatch::Purpose::pack_b && step.clear_bytes == 0;
-    run_step(step, *prepared.launches[i], memory, arguments_of(step, base, given), base, of_step);
+    Arguments x = arguments_of(step, base, given);
+    x.overlaps_previous = i > 0 && are_independent(program.steps[i - 1], step);
+    run_step(step, *prepared.launches[i], memory, x, base, execution);
   }
 }
 

@@ -71,11 +71,23 @@ class CudaLaunch final : public Launch {
         config.numAttrs = 2;
       }
       if constexpr (kernels::kCopies<Config>) {
-        if (execution.overlaps_previous && supports_pdl()) {
+        if (given.overlaps_previous && has_code_for_sm90()) {
           attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
           attributes[0].val.programmaticStreamSerializationAllowed = 1;
           config.attrs = attributes;
           config.numAttrs = 1;
+        }
+      }
+      if constexpr (kernels::kIsPass<Config>) {
+        if (has_code_for_sm90()) {
+          attributes[0].id = cudaLaunchAttributeClusterDimension;
+          attributes[0].val.clusterDim = {params.cluster(), 1, 1};
+          attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;  // it waits for the kernel before it, itself
+          attributes[1].val.programmaticStreamSerializationAllowed = 1;
+          config.attrs = attributes;
+          config.numAttrs = 2;
+        } else {
+          params.forgo_clusters();
         }
       }
       failed = params.apply([&](auto const&... x) { return cudaLaunchKernelEx(&config, kernel, x...); });
@@ -93,8 +105,9 @@ class CudaLaunch final : public Launch {
   static constexpr int kSharedBytes = sizeof(typename Config::SharedStorage);
   static constexpr int kDevices = 64;
 
-  // Does the current device run code that was compiled for compute capability 9.0 or later? It has griddepcontrol (PDL).
-  static bool supports_pdl() {
+  // Does the current device run code that was compiled for compute capability 9.0 or later? It has griddepcontrol (PDL) and
+  // clusters.
+  static bool has_code_for_sm90() {
     static std::atomic<signed char> known[kDevices];  // 0: not asked yet, 1: it can, -1: it cannot
     int device = 0;
     cudaGetDevice(&device);

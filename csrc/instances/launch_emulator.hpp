@@ -31,6 +31,7 @@ class EmulatorLaunch final : public Launch {
     emulator::Launch launch{};
     launch.kernel = name_;
     launch.threads = Config::threads;
+    if constexpr (kernels::kIsPass<Config>) launch.cluster = static_cast<int>(params.cluster());
     if constexpr (kernels::kHasTensors<Params>) {
       launch.cluster = static_cast<int>(params.cluster());
       params.for_each_tensor(

@@ -57,16 +57,6 @@ struct Squares {
   }
 };
 
-// Added as a tree: each number of the first half to one of the second.
-template <int count, class At>
-CUTE_HOST_DEVICE double sum_of(At const& at) {
-  if constexpr (count == 1) {
-    return at(0);
-  } else {
-    return sum_of<count / 2>([&](int i) { return at(i) + at(i + count / 2); });
-  }
-}
-
 // The largest exponent with which a row keeps to a norm; kNotFinite of one with infinity or NaN in it.
 template <int ranges>
 CUTE_HOST_DEVICE int exponent_of_norm(LargestNorm const& norm, Squares<ranges> const& squares) {

@@ -15,8 +15,9 @@ struct Access {
 // The widest accesses that strides and extents allow. `fast` is a group of the geometry.
 inline Access access_along(Geometry const& g, Role role, Modes const& fast) {
   int const element = bytes_of(g.type[role]);
-  if (fast.rank() == 0 || fast[0].stride[role] != 1) return {element, false};
-  bool const padded = fast.rank() == 1 && ((role == Role::a && g.padded_a) || (role == Role::b && g.padded_b));
+  // A padded line of one step has no mode.
+  bool const padded = fast.rank() <= 1 && ((role == Role::a && g.padded_a) || (role == Role::b && g.padded_b));
+  if (fast.rank() == 0 ? !padded : fast[0].stride[role] != 1) return {element, false};
   auto const fits = [&](int bytes) {
     std::int64_t const elements = bytes / element;
     bool all = g.is_aligned(role, bytes) && (padded || fast[0].extent % elements == 0);
@@ -27,7 +28,7 @@ inline Access access_along(Geometry const& g, Role role, Modes const& fast) {
   };
   int bytes = 16;
   while (bytes > element && !(bytes >= 4 && fits(bytes))) bytes /= 2;
-  return {bytes, fast.rank() == 1 || fast[0].extent * element % 16 == 0};
+  return {bytes, fast.rank() <= 1 || fast[0].extent * element % 16 == 0};
 }
 
 // Do the elements of an array lie in vectors of 16 bytes along the first mode of a group?

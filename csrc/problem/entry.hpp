@@ -32,7 +32,6 @@ struct Execution {
   EmulatorOptions emulator;
   emulator::Tracer* tracer = nullptr;  // of what the emulator's kernels touch
   Interrupt* interrupt = nullptr;      // of a computation on the host; null: it cannot be interrupted
-  bool overlaps_previous = false;      // programmatic dependent launch (PDL): a copy that may overlap the last
 
   // Called now and then by what computes on the host. Throws Interrupted.
   void check_interrupt() const {

@@ -113,6 +113,7 @@ struct Arguments {
   double scale = 1;
   void* split_k_workspace = nullptr;  // counters and partial sums of split-K; see Schedule
   std::uint64_t launch = 0;           // of a split K, the number of this launch: a multiple of 16, not 0, unique
+  bool overlaps_previous = false;     // a pass that may overlap the one before it (programmatic dependent launch)
 
   // Of a step of emulated precision: the exponents of A's rows and of B's (kNotFinite of a row that is not finite),
   // those of a row of L after the other; and the residues that a result is reconstructed from.

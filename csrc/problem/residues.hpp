@@ -31,7 +31,7 @@ LargestNorm largest_squared_norm(Planes const& planes, std::int64_t steps);
 
 // The order in which squares of a row are added, so that its exponent is the same on a GPU and on a host, whatever its
 // strides. Words of four steps are dealt to groups of 32 lanes, word / 32 modulo the number of groups, word modulo 32.
-// A lane adds its words in their order; then the groups are added in theirs; then the lanes as a tree.
+// A lane adds its words in their order; then the lanes of a group are added as a tree; then the groups in their order.
 struct OrderOfSquares {
   static constexpr int kStepsOfWord = 4;
   static constexpr int kLanes = 32;

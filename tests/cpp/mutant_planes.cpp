@@ -73,7 +73,11 @@ struct Rows {
   std::vector<std::int32_t> exponents;
 
   Rows(int rows_, int steps_) : rows(rows_), steps(steps_), numbers(std::size_t(rows_) * steps_) {
-    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i * 7919 % 1009) - 500;
+    // Of every second group of words they are larger, so that a sum of the wrong group shows in the exponent.
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      bool const is_large = i % std::size_t(steps) / 128 % 2 == 0;
+      numbers[i] = (static_cast<float>(i * 7919 % 1009) - 500) * (is_large ? 64 : 1);
+    }
   }
 
   bool split(EmulatorOptions const& options, bool along_k) {
@@ -119,11 +123,51 @@ struct Rows {
   }
 };
 
-// Several warps share a row; threads go along rows, and a CTA has two chunks of them.
+// Planes of 16 bits: numbers of nine bits are in the first plane as they are, scaled so that the largest of their row
+// is from 2^14 to 2^15.
+bool splits_into_halves(EmulatorOptions const& options, int rows, int steps) {
+  using Half = cutlass::half_t;
+  Planes const planes{PlaneKind::fp16, 2};
+  auto const line = plane_line(planes, steps);
+  std::vector<float> numbers(std::size_t(rows) * steps);  // the rows side by side
+  for (int k = 0; k < steps; ++k) {
+    for (int i = 0; i < rows; ++i) numbers[k * rows + i] = static_cast<float>((k * 7919 % 255 + 1) << (i % 3));
+  }
+  std::vector<Half> to(line * rows * 2, Half(77));
+  std::vector<std::int32_t> exponents(rows, 77);
+  Geometry g = of_floats(Compute::split, planes);
+  g.type[Role::d] = DType::f16;
+  g.m = Modes({mode(rows, Role::a, 1, Role::d, line)});
+  g.k = Modes({mode(steps, Role::a, rows, Role::d, 1)});
+  g.l = Modes({mode(2, Role::d, line * rows)});
+  Arguments x;
+  x.data[Role::a] = numbers.data();
+  x.data[Role::d] = to.data();
+  x.exponents[0] = exponents.data();
+  if (!run<kernels::split_planes_family, Split>(g, x, options)) return false;
+  for (int i = 0; i < rows; ++i) {
+    float largest = 0;
+    for (int k = 0; k < steps; ++k) largest = std::max(largest, numbers[k * rows + i]);
+    if (exponents[i] != 14 - std::ilogb(largest)) return false;
+    for (int k = 0; k < steps; ++k) {
+      auto const scaled = std::ldexp(numbers[k * rows + i], exponents[i]);
+      if (static_cast<float>(to[i * line + k]) != scaled || static_cast<float>(to[(rows + i) * line + k]) != 0)
+        return false;
+    }
+  }
+  return true;
+}
+
+// Several warps share a row; threads go along rows: a CTA has several chunks of them, CTAs of a cluster have one group
+// of words each, or two.
 bool splits(EmulatorOptions const& options) {
-  Rows few(5, 2100);
-  Rows many(2112, 300);
-  return few.split(options, true) && few.is_right() && many.split(options, false) && many.is_right();
+  Rows along_k(5, 2100);
+  if (!along_k.split(options, true) || !along_k.is_right()) return false;
+  for (auto const& [rows, steps] : {std::pair{20, 300}, {5, 700}, {5, 4200}}) {
+    Rows along_m(rows, steps);
+    if (!along_m.split(options, false) || !along_m.is_right()) return false;
+  }
+  return splits_into_halves(options, 20, 300) && splits_into_halves(options, 5, 700);
 }
 
 // Rows and columns that are not finite, of several CTAs; the others are as they were.

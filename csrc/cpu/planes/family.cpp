@@ -102,13 +102,8 @@ class SplitLaunch final : public Launch {
   }
 
   std::int32_t split(Real const* row, std::int8_t* to) const {
-    double sums[3 * OrderOfSquares::kLanes];
-    kernels_.planes.squares(steps_, kParts, std::int64_t{1} << OrderOfSquares::log2_groups(steps_), row, sums);
     numeric::Squares<kRanges> all;
-    for (int range = 0; range < kRanges; ++range) {
-      double const* const of_range = sums + range * OrderOfSquares::kLanes;
-      all.sum[range] = numeric::sum_of<OrderOfSquares::kLanes>([&](int i) { return of_range[i]; });
-    }
+    kernels_.planes.squares(steps_, kParts, std::int64_t{1} << OrderOfSquares::log2_groups(steps_), row, all.sum);
     std::int32_t const exponent = numeric::exponent_of_norm(norm_, all);
     if (exponent == kNotFinite) {
       for (int plane = 0; plane < g_.planes.planes(); ++plane) std::fill_n(to + plane * line_ * rows_, steps_, 0);

@@ -17,8 +17,8 @@ struct ResidueModulus {
 // The steps of emulated precision on a host: planes.inl. T is float or double; complex numbers are two of them.
 template <class T>
 struct PlanesKernel {
-  // sums[range * kLanes + lane] = squares of the numbers x of `steps` steps, each of `parts` numbers, which lie side by
-  // side, in the order of OrderOfSquares, in so many groups.
+  // sums[range] = squares of the numbers x of `steps` steps, each of `parts` numbers, which lie side by side, in the
+  // order of OrderOfSquares, in so many groups.
   void (*squares)(std::int64_t steps, int parts, std::int64_t groups, T const* x, double* sums);
 
   // Residues of whole numbers near x * first * second, of `parts` numbers a step: to[step] of the first plane, the next

@@ -35,9 +35,10 @@ template <class T, int parts>
 void add_squares(std::int64_t steps, std::int64_t groups, T const* x, double* sums) {
   constexpr std::int64_t kTogether = OrderOfSquares::kStepsOfWord;
   constexpr std::int64_t kLanesOfRow = OrderOfSquares::kLanes;
-  constexpr int kAll = (sizeof(T) == 8 ? 3 : 1) * static_cast<int>(kLanesOfRow);
+  constexpr int kRanges = sizeof(T) == 8 ? 3 : 1;
+  constexpr int kAll = kRanges * static_cast<int>(kLanesOfRow);
   constexpr std::int64_t kChunk = kTogether * kLanesOfRow;
-  for (int i = 0; i < kAll; ++i) sums[i] = 0;
+  for (int range = 0; range < kRanges; ++range) sums[range] = 0;
   for (std::int64_t group = 0; group < groups; ++group) {
     double of_group[kAll] = {};
     for (std::int64_t first = group * kChunk; first < steps; first += groups * kChunk) {
@@ -57,7 +58,13 @@ void add_squares(std::int64_t steps, std::int64_t groups, T const* x, double* su
         }
       }
     }
-    for (int i = 0; i < kAll; ++i) sums[i] += of_group[i];
+    for (int range = 0; range < kRanges; ++range) {
+      double* const lanes = of_group + range * kLanesOfRow;
+      for (std::int64_t half = kLanesOfRow / 2; half > 0; half /= 2) {
+        for (std::int64_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+      }
+      sums[range] += lanes[0];
+    }
   }
 }
 

@@ -15,6 +15,7 @@
 
 #include "kernels/combine_planes/config.hpp"
 #include "kernels/common/aligned_array.hpp"
+#include "kernels/common/dependent_launch.cuh"
 #include "kernels/common/epilogue.cuh"
 #include "kernels/common/namespace.hpp"
 #include "numeric/power_of_2.hpp"
@@ -244,6 +245,8 @@ void combine_planes(CUTE_GRID_CONSTANT CombineShape const shape, typename Config
 {
   extern __shared__ __align__(16) unsigned char shared_memory[];
   auto& shared = *reinterpret_cast<typename Config::SharedStorage*>(shared_memory);
+  launch_dependents();
+  wait_for_previous();
   Combiner<Config>{shape, a, b, residues, exponents_a, exponents_b, shared}(epilogue, batch);
 }
 

@@ -53,6 +53,9 @@ struct CombineParams {
     for (int i = 0; i < 4; ++i) epilogue.data[i] = x.data[kEpilogueRoles[i]];
   }
 
+  unsigned cluster() const { return 1; }
+  void forgo_clusters() {}
+
   template <class Launch>
   void for_each_grid(Launch const& launch) {
     launch(grid);

@@ -102,7 +102,7 @@ struct ShareOfTile {
       Vector of[together][summands];
       CUTE_UNROLL
       for (int i = 0; i < together; ++i) {
-        int const vector = cute::min(next + i * threads, count - 1);
+        int const vector = next + i * threads < count ? next + i * threads : next;  // else one of its own again
         CUTE_UNROLL
         for (int j = 0; j < summands; ++j) of[i][j] = read(j, vector);
       }

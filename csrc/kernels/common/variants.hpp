@@ -87,6 +87,9 @@ struct NamedNested : Named {
 struct NamedNestedByTile : NamedNested {
   static constexpr bool by_tile = true;
 };
+struct NamedResidues : NamedByTile {
+  static constexpr char const* after = "residues";
+};
 
 // Variants of one Config: for each type and each layout one, in the builds of `sets_`.
 template <template <class, Major, Major, Form> class Config_, Form form_, class Naming_, BuildSet sets_, class Types_,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/common/moduli.cuh"
 #include "kernels/common/operand.hpp"
 
 namespace cute_py::kernels {
@@ -105,6 +106,17 @@ struct TensorTileDouble32x32 : TensorTile32x32 {
 struct TensorTileComplex64x64 : TensorTile64x64 {
   static constexpr int ctas = 2;
 };
+
+// Emulated precision: sums are reduced modulo a number, one for each product of a batch, or two.
+template <class Tile>
+struct TensorResidues : Tile {
+  static constexpr bool residues = true;
+};
+template <class Tile, class = void>
+inline constexpr bool kHasResidues = false;
+template <class Tile>
+inline constexpr bool kHasResidues<Tile, std::enable_if_t<Tile::residues>> = true;
+struct NoModuli {};
 
 // The warps of a tile as a TiledMMA.
 template <class Tile, class Op>
@@ -215,6 +227,10 @@ struct GemmSm80 : OwnersOfSlicedK<typename TensorOpMma<Tile, Op>::type, typename
   using BlkK = cute::Int<tile_k>;
   using CtaTiler = cute::Shape<BlkM, BlkN, BlkK>;  // (BLK_M,BLK_N,BLK_K)
 
+  static constexpr bool residues = kHasResidues<Tile>;
+  static constexpr Compute step = residues ? Compute::residues : Compute::copy;
+  using Moduli = cute::conditional_t<residues, ModuliOfBatch, NoModuli>;
+
   using TiledMma = typename TensorOpMma<Tile, Op>::type;
   static constexpr int threads = decltype(cute::size(TiledMma{}))::value;
   static constexpr int stages = Tile::stages;
@@ -284,6 +300,12 @@ template <class T, Major major_a, Major major_b, Form form>
 using GemmSm80_64x64 = GemmSm80<T, major_a, major_b, form, TensorTile64x64>;
 template <class T, Major major_a, Major major_b, Form form>
 using GemmSm80_32x32 = GemmSm80<T, major_a, major_b, form, TensorTile32x32>;
+
+// Emulated precision.
+template <class T, Major major_a, Major major_b, Form form>
+using GemmSm80Residues64x64 = GemmSm80<T, major_a, major_b, form, TensorResidues<TensorTile64x64>>;
+template <class T, Major major_a, Major major_b, Form form>
+using GemmSm80Residues128x256 = GemmSm80<T, major_a, major_b, form, TensorResidues<TensorTile128x256>>;
 
 // Doubles, and on SM90.
 template <class T, Major major_a, Major major_b, Form form>

@@ -3,6 +3,7 @@
 #include "kernels/common/variants.hpp"
 #include "kernels/gemm_sm80/config.hpp"
 #include "kernels/gemm_sm80/kernel.cuh"
+#include "kernels/gemm_sm80/params.hpp"
 
 namespace cute_py::kernels {
 
@@ -13,7 +14,7 @@ struct gemm_sm80_family {
   static constexpr Rules const& rules = gemm_sm80_rules;
 
   template <class Config>
-  using Params = SplitKParams<Config>;
+  using Params = GemmSm80Params<Config>;
 
   template <class Config>
   static constexpr auto program = &gemm_sm80<Config, typename Config::ProblemShape, typename Config::StrideA,

@@ -7,7 +7,7 @@
 //            Config's TC, groups of k ascending; where the TiledMMA has several warps along K (sliced-K), their
 //            sums are added in the order of the warps, and splits of K in their order; bitwise repeatable
 // Reduce:    sliced-K in a CTA, split-K through global memory
-// Write:     staged through shared memory, in vectors or scattered
+// Write:     staged through shared memory, in vectors or scattered; for emulated precision, what is left of sums modulo a number
 // Smem:      Config::stages tiles of A and of B, dynamic
 // Threads:   Config::threads, all of them copy, all of them compute
 #pragma once
@@ -15,6 +15,7 @@
 #include <cute/tensor.hpp>
 
 #include "kernels/common/gather.cuh"
+#include "kernels/common/moduli.cuh"
 #include "kernels/common/namespace.hpp"
 #include "kernels/common/predication.cuh"
 #include "kernels/common/reduce_global.cuh"
@@ -29,7 +30,8 @@ void gemm_sm80(ProblemShape shape_MNK,
                typename Config::PointerA A, AStride dA,
                typename Config::PointerB B, BStride dB,
                typename Config::TC      *  , CStride   ,
-               Epilogue<typename Config::TE> const epilogue, Batch const batch, SplitK const split_k)
+               Epilogue<typename Config::TE> const epilogue, Batch const batch, SplitK const split_k,
+               typename Config::Moduli const moduli)
 {
   using namespace cute;
 
@@ -179,8 +181,14 @@ void gemm_sm80(ProblemShape shape_MNK,
     }
 
     // Epilogue
-    store_fused<size<0>(cta_tiler), size<1>(cta_tiler), Config::threads, sizeof(shared)>(
-        EpilogueOf<typename Config::TE>(epilogue, batch, split.l), sums, coords, cC(0,0), shape_MN, shared_memory);
+    EpilogueOf<typename Config::TE> const product(epilogue, batch, split.l);
+    constexpr int blk_m = size<0>(cta_tiler), blk_n = size<1>(cta_tiler);
+    if constexpr (Config::residues) {
+      store_residues<blk_m, blk_n, Config::threads, sizeof(shared)>(product, moduli(batch.first + split.l), sums, coords, cC(0,0),
+                                                                    shape_MN, shared_memory);
+    } else {
+      store_fused<blk_m, blk_n, Config::threads, sizeof(shared)>(product, sums, coords, cC(0,0), shape_MN, shared_memory);
+    }
   });
 }
 

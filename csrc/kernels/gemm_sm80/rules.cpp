@@ -17,6 +17,8 @@ constexpr OfTile kOf16Bits[] = {
 constexpr OfTile kOf16BitsNested[] = {{32, 32, {115, 0.72, 2.1, 4300}}, {64, 64, {200, 0.62, 3.8, 4000}}};
 constexpr OfTile kTf32[] = {{64, 64, {107, 0.82, 3.4}}, {128, 256, {181, 1, 6.4}}, {128, 128, {167, 0.83, 4.9}}};
 constexpr OfTile kInt8[] = {{64, 64, {350, 0.7, 3.4}}, {128, 256, {700, 1, 5.4}}};
+// With the reduction modulo a number.
+constexpr OfTile kResidues[] = {{64, 64, {350, 0.7, 3.6}}, {128, 256, {700, 1, 6}}};
 constexpr OfTile kF64[] = {{64, 64, {31.8, 0.99, 2.7}}, {128, 128, {32.2, 1, 5.7}}};
 constexpr OfTile kF64Sm90[] = {
     {32, 32, {46, 0.72, 2}}, {32, 64, {51, 0.75, 2.9}}, {64, 64, {59, 0.86, 3.6}}, {128, 128, {58, 0.96, 6.5}}};
@@ -36,6 +38,8 @@ Speed speed_of(Entry const& v) {
       return in_vectors ? model::speed_of_tile(kF64, t) : Speed{30, 0.9, 4.3, 2200};
     case Compute::c128:
       return is_sm90 ? model::speed_of_tile(kC128Sm90, t) : Speed{7.9, 0.92, 6.4};
+    case Compute::residues:
+      return model::speed_of_tile(kResidues, t);
     case Compute::i32:
       return in_vectors ? model::speed_of_tile(kInt8, t) : Speed{120, 0.7, 3.5, 4000};
     default:

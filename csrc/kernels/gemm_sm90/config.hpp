@@ -65,7 +65,7 @@ struct GemmSm90 {
   static constexpr int planes = Tile::planes;       // of a factor; 1: it is one of 16 bits itself, or of another type
   static constexpr bool residues = Tile::residues;  // sums are reduced modulo a number
   static constexpr Compute step = residues ? Compute::residues : planes > 1 ? Compute::planes : Compute::copy;
-  static constexpr int max_cluster = residues || planes > 1 ? 0 : 8;  // CTAs that share a tile's K
+  static constexpr int max_cluster = 8;  // CTAs that share a tile's K
   static constexpr int stages = Tile::stages;
   static constexpr bool ping_pong = Tile::ping_pong;
   static constexpr bool promotes = Tile::promotes;
@@ -135,7 +135,7 @@ struct GemmSm90 {
     std::uint64_t empty[stages];          // a stage has been read
     bool is_last;                         // of the clusters that share a tile
   };
-  static_assert(max_cluster == 0 || partial_bytes <= stages * stage_bytes);
+  static_assert(partial_bytes <= stages * stage_bytes);
 
   static constexpr int compute_capability = 90;
   static constexpr int ctas_per_multiprocessor = 1;
@@ -170,6 +170,10 @@ template <class T, Major major_a, Major major_b, Form>
 using GemmSm90Residues128x128 = GemmSm90<T, major_a, major_b, ResidueTile<128, 128, 6, true>>;
 template <class T, Major major_a, Major major_b, Form>
 using GemmSm90Residues128x256 = GemmSm90<T, major_a, major_b, ResidueTile<128, 256, 4, false>>;
+template <class T, Major major_a, Major major_b, Form>
+using GemmSm90TwoPlanes128x64 = GemmSm90<T, major_a, major_b, PlaneTile<128, 64, 4, 2>>;
+template <class T, Major major_a, Major major_b, Form>
+using GemmSm90ThreePlanes128x64 = GemmSm90<T, major_a, major_b, PlaneTile<128, 64, 2, 3>>;
 template <class T, Major major_a, Major major_b, Form>
 using GemmSm90TwoPlanes128x128 = GemmSm90<T, major_a, major_b, PlaneTile<128, 128, 3, 2>>;
 template <class T, Major major_a, Major major_b, Form>

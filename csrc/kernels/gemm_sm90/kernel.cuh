@@ -71,15 +71,17 @@ CUTE_DEVICE void prefetch_parameters(Parameter const& parameter, int warp, int w
 // epilogue. If that is alpha alone, vectors are written out of registers, by short loops, because an instruction cache miss
 // takes longer than the loop. Else sums go through the place of the CTA's own partial sums in shared memory, which no
 // other CTA reads.
-template <class Config>
+template <class Config, class LeavesOut>
 CUTE_DEVICE void reduce_and_write(EpilogueOf<typename Config::TE> const& product, typename Config::TC* partials,
                                   TileOfD const& tile, ClusterSplit const& split, std::int64_t* places, bool& is_last,
-                                  cutlass::arch::NamedBarrier const& barrier)
+                                  cutlass::arch::NamedBarrier const& barrier, LeavesOut const& leaves_out)
 {
   auto const& e = product.e;
   ShareOfTile<Config> const share(e.along_n, split);
   using Vector = typename ShareOfTile<Config>::Vector;
-  bool const in_vectors = e.is_plain && !e.reads_c && e.run > 1;
+  // A row that is left out is written by the kernel after this one; here it may be, too.
+  bool const is_flat = Config::planes == 1 || (e.m.rank <= 1 && e.n.rank <= 1);
+  bool const in_vectors = is_flat && e.is_plain && !e.reads_c && e.run > 1;
   TileOfD const tile_of_share = share.of(tile);
   VectorsOfTile<Config::plain_results, typename Config::TE> const vectors(product, tile_of_share);
   auto* const own = partials + share.first * share.pitch;
@@ -95,7 +97,27 @@ CUTE_DEVICE void reduce_and_write(EpilogueOf<typename Config::TE> const& product
   barrier.sync();  // sums and places become visible to all threads
 
   store_lines<Config, Config::consumer_threads>(product, tile_of_share, e.along_n ? Config::BlkN::value : Config::BlkM::value,
-                                                share.thread, places, own, share.pitch);
+                                                share.thread, places, own, share.pitch, leaves_out);
+}
+
+// The same of residues: sums of all splits, reduced by the modulus of their plane.
+template <class Config>
+CUTE_DEVICE void reduce_and_write_residues(EpilogueOf<typename Config::TE> const& product, std::int32_t* partials,
+                                           TileOfD const& tile, ClusterSplit const& split, bool& is_last,
+                                           cutlass::arch::NamedBarrier const& barrier, ModulusOfTile const& modulus)
+{
+  ShareOfTile<Config> const share(true, split);
+  TileOfD const part = share.of(tile);
+  auto* const d = static_cast<std::int8_t*>(product.data[kEpilogueD]);
+  reduce_cluster(share, partials, split, is_last, barrier, [&](int vector, auto const& sum) {
+    int const row = share.line_of(vector), column = share.in_line(vector);
+    if (row >= part.rows || column >= part.columns) return;  // a line has room for a whole vector
+    AlignedArray<std::int8_t, 4> residues;
+    CUTE_UNROLL
+    for (int i = 0; i < 4; ++i) residues.x[i] = scaled<std::int8_t>(modulus, sum.x[i]);
+    auto const at = product.e.m.offset(part.first_m + row, kEpilogueD) + part.first_n + column;
+    *reinterpret_cast<AlignedArray<std::int8_t, 4>*>(d + at) = residues;
+  });
 }
 
 template <class Config>
@@ -140,7 +162,7 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
   int  const multicast  = tiles.multicast_m * tiles.multicast_n;  // CTAs that share tiles of A, or of B: 1, or 2
   int  const multicast_rank = rank & (multicast - 1);
   int  const split      = rank >> (multicast - 1);      // of K, in the cluster
-  bool const splits_k   = Config::max_cluster > 0 && tiles.splits > 1;
+  bool const splits_k   = tiles.splits > 1;
   prefetch_parameters(tiles, warp, Config::threads / 32);
 
   if (warp == 0 && elect_one_sync()) {
@@ -369,6 +391,7 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
         load_bias(epilogue, product_of, tiles.is_flat, tile_from(group_of_tile * 64), tiles.bias, bias);
       }
       if (Config::promotes || k_begin >= k_end) clear(tCrD);
+      if (Config::planes > 1 && k_begin >= k_end) clear(smaller);
       mma.accumulate_ = SM90::GMMA::ScaleOut::Zero;
       if (turns > 1 && number != first_work) {
         NamedBarrier::sync(Config::consumer_threads, Config::consumers + 1 + turn);  // ping-pong: the other's math is over
@@ -458,7 +481,7 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
         ExponentsOfTile const of_tile(exponents, tiles, work.product);
         using Sums = SumsOfThread<blk_n, Config::consumers_of_tile * 64>;
         bool const leaves_out = finish_planes<Config, Sums>(sums, smaller, of_tile, tile_from(group_of_tile * 64));
-        if (leaves_out) {
+        if (leaves_out && !splits_k) {
           if (threadIdx.x % 128 == 0) {
             tma_store_wait<0>();  // boxes of the tile before have left shared memory
           }
@@ -488,7 +511,7 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
             }
             return IsDone{};
           } else if constexpr (Config::residues) {
-            return modulus_of_plane(tiles.moduli, tiles.products.divide(work.product));
+            return tiles.moduli(work.product);
           } else {
             return epilogue.alpha;
           }
@@ -516,19 +539,27 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
                                                            shared.places[group], warpgroup);
       }
     }
-    if constexpr (Config::max_cluster > 0) {
-      if (splits_k) {
-        // Also for a warpgroup without sums: as it seems, racecheck takes what threads do after as many barriers for
-        // simultaneous, whichever barriers these are.
-        NamedBarrier::sync(Config::consumer_threads, Config::consumers);  // all stages have been read
-        if (turn == 0) leave_partials<Config>(tCrD, own_partials, along_n, group_of_tile);
-        auto const own = own_split();
-        auto const work = tiles(own.tile >> (multicast - 1), own.multicast_rank);  // found again, so that no register keeps it
-        auto tile = tile_of_d(work, 0);
-        tile.rows = min(tile.rows, blk_m);
-        cute::cluster_sync();  // the partial sums of all splits have become visible to the cluster
-        reduce_and_write<Config>(EpilogueOf<typename Config::TE>(epilogue, batch, work.product), own_partials, tile, own,
-                                 shared.places[0], shared.is_last, NamedBarrier(Config::consumer_threads, Config::consumers + 3));
+    if (splits_k) {
+      // Also for a warpgroup without sums: as it seems, racecheck takes what threads do after as many barriers for
+      // simultaneous, whichever barriers these are.
+      NamedBarrier::sync(Config::consumer_threads, Config::consumers);  // all stages have been read
+      if (turn == 0) leave_partials<Config>(tCrD, own_partials, along_n, group_of_tile);
+      auto const own = own_split();
+      auto const work = tiles(own.tile >> (multicast - 1), own.multicast_rank);  // found again, so that no register keeps it
+      auto tile = tile_of_d(work, 0);
+      tile.rows = min(tile.rows, blk_m);
+      cute::cluster_sync();  // the partial sums of all splits have become visible to the cluster
+      EpilogueOf<typename Config::TE> const product(epilogue, batch, work.product);
+      NamedBarrier const of_consumers(Config::consumer_threads, Config::consumers + 3);
+      if constexpr (Config::residues) {
+        reduce_and_write_residues<Config>(product, own_partials, tile, own, shared.is_last, of_consumers,
+                                          tiles.moduli(work.product));
+      } else if constexpr (Config::planes > 1) {
+        reduce_and_write<Config>(product, own_partials, tile, own, shared.places[0], shared.is_last, of_consumers,
+                                 ExponentsOfTile(exponents, tiles, work.product));
+      } else {
+        reduce_and_write<Config>(product, own_partials, tile, own, shared.places[0], shared.is_last, of_consumers,
+                                 NothingLeftOut{});
       }
     }
     if (threadIdx.x % 128 == 0) {

@@ -92,10 +92,7 @@ struct GemmSm90Params {
     boxes[4] = factor_b(tiles.rows_b.of_last);
     bool const is_result_flat = product.m.rank() <= 1 && product.n.rank() <= 1;
     tiles.stores_boxes = (Config::planes == 1 || is_result_flat) && finishes_in_boxes(g, epilogue.along_n);
-    if (Config::residues) {
-      tiles.moduli = g.planes.kind;
-      tiles.products = Divisor(static_cast<std::uint32_t>(std::max<std::int64_t>(g.l.size() / g.planes.planes(), 1)));
-    }
+    if (Config::residues) tiles.moduli = ModuliOfBatch(g);
     tiles.finishes = tiles.stores_boxes && !epilogue.is_plain && !schedule.has_split_k();
     if (tiles.finishes && g.has_bias) {
       bool const is_of_columns = is_repeated(g.m, Role::bias);

@@ -38,7 +38,7 @@ constexpr OfTile kFastFloat8[] = {
     {64, 64, {600, 0, 0.3}}, {64, 128, {1000, 0, 0.6}}, {128, 128, {1500, 0.3, 0.8}}, {128, 256, {1550, 1, 2.4}}};
 
 // Products of planes of 16 bits, each counted.
-constexpr OfTile kPlanes[] = {{128, 128, {830, 0.5, 4.5}}};
+constexpr OfTile kPlanes[] = {{128, 64, {640, 0.5, 2.7}}, {128, 128, {830, 0.5, 4.5}}};
 // With the reduction modulo a number.
 constexpr OfTile kResidues[] = {{128, 128, {1850, 2.5, 1.4}}, {128, 256, {1900, 2.5, 3.5}}};
 

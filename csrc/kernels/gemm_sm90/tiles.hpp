@@ -2,9 +2,7 @@
 
 #include <cstdint>
 
-#include "kernels/common/epilogue.cuh"
-#include "kernels/common/mode_map.hpp"
-#include "problem/planes.hpp"
+#include "kernels/common/moduli.cuh"
 
 // The static tile scheduler of a persistent kernel: which tiles a CTA computes, one after the other, and where TMA
 // finds them.
@@ -122,8 +120,7 @@ struct TileScheduler {
   bool finishes = false;  // sums get the whole epilogue before they leave in boxes
   BiasOf bias = BiasOf::none;
   bool brings_bias = false;
-  PlaneKind moduli = PlaneKind::none;  // of residues
-  Divisor products;                    // of a batch, for each of which a modulus has one, or two, one after the other
+  ModuliOfBatch moduli;  // of residues
 
   // The tile, or the split of it, that a CTA computes.
   struct Work {

@@ -4,9 +4,6 @@
 
 namespace cute_py::kernels {
 
-struct NamedResidues : NamedByTile {
-  static constexpr char const* after = "residues";
-};
 struct NamedPlanes : NamedByTile {
   static constexpr char const* after = "planes";
 };
@@ -17,7 +14,9 @@ struct gemm_sm90_variants_planes_sm90a {
   using Rows = List<
       Row<GemmSm90Residues128x128, Form::vectors, NamedResidues, kDefault, Types<std::int8_t>, Layouts<TN>>,
       Row<GemmSm90Residues128x256, Form::vectors, NamedResidues, kDefault, Types<std::int8_t>, Layouts<TN>>,
+      Row<GemmSm90TwoPlanes128x64, Form::vectors, NamedPlanes, kDefault, Types<cutlass::half_t>, Layouts<TN>>,
       Row<GemmSm90TwoPlanes128x128, Form::vectors, NamedPlanes, kDefault, Types<cutlass::half_t>, Layouts<TN>>,
+      Row<GemmSm90ThreePlanes128x64, Form::vectors, NamedPlanes, kDefault, Types<cutlass::bfloat16_t>, Layouts<TN>>,
       Row<GemmSm90ThreePlanes128x128, Form::vectors, NamedPlanes, kDefault, Types<cutlass::bfloat16_t>, Layouts<TN>>>;
 };
 

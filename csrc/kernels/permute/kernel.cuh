@@ -10,6 +10,7 @@
 
 #include <cute/tensor.hpp>
 
+#include "kernels/common/dependent_launch.cuh"
 #include "kernels/common/namespace.hpp"
 #include "kernels/permute/config.hpp"
 
@@ -355,24 +356,11 @@ CUTE_DEVICE void copy_tile(PermuteShape const& shape, typename Config::Element c
   with(shape.d, [&](auto word) { write_tile<Config, decltype(word)::value>(shape.d, shared, tile, to); });
 }
 
-// Programmatic dependent launch (PDL): from compute capability 9.0 on.
-CUTE_DEVICE void launch_dependents() {
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-  cudaTriggerProgrammaticLaunchCompletion();
-#endif
-}
-
-CUTE_DEVICE void wait_for_previous() {
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-  cudaGridDependencySynchronize();
-#endif
-}
-
 template <class Config>
 static __global__ __launch_bounds__(Config::threads, Config::ctas_per_multiprocessor)
 void permute(PermuteShape const shape, typename Config::Element const* from, typename Config::Element* to)
 {
-  launch_dependents();  // the next copy may overlap this one
+  launch_dependents();  // the next copy may overlap this one (PDL)
   copy_tile<Config>(shape, from, to);
   wait_for_previous();  // this copy may have overlapped it; a kernel that waits for this one waits for both
 }

@@ -4,6 +4,7 @@
 
 #include <cute/tensor.hpp>
 
+#include "kernels/common/aligned_array.hpp"
 #include "kernels/common/mode_map.hpp"
 #include "kernels/common/operand.hpp"
 #include "numeric/row_scale.hpp"
@@ -15,7 +16,8 @@ namespace cute_py::kernels {
 struct ResidueConstants {
   float modulus;
   float inverse;
-  float root;  // of -1, for complex numbers
+  float root;       // of -1, for complex numbers
+  float of_halves;  // 2^16 modulo it, at most half of it
   double modulus_of_double;
   double inverse_of_double;
 
@@ -48,15 +50,15 @@ struct SplitShape {
   bool along_k;     // adjacent threads read along K, else along the rows
   bool in_vectors;  // of 16 bytes
   Divisor parts;    // CTAs that share rows, where threads go along these
-  int words_of_part;
-  int log2_warps;  // that share a row along K: groups of OrderOfSquares
+  bool is_cluster;  // are they a cluster?
+  int log2_groups;  // of OrderOfSquares
 
   LargestNorm norm;
   ResidueConstants residue[kMostModuli];
 };
 
-// Splits numbers of type T. A CTA has some rows with all of their K, which it reads twice: for their exponents, then
-// for the planes.
+// Splits numbers of type T. A CTA reads some rows for their exponents, and keeps the first words of each thread: all of
+// them up to K = 8192 of float32 along K, 4096 along rows. What is not kept it reads again for the planes.
 template <class T, Major, Major, Form>
 struct SplitPlanes {
   static constexpr bool is_pass = true;
@@ -76,9 +78,17 @@ struct SplitPlanes {
   static constexpr int chunk = 32;  // words of a row at a time, where threads go along rows
   static constexpr int most_planes = (is_complex ? 2 : 1) * kModuliOfReproducible<Real>;
 
+  // Words of a thread that are in flight at a time, 64 bytes, and that are kept.
+  static constexpr int words_in_flight = cute::max(1, 16 / static_cast<int>(sizeof(T)));
+  static constexpr int kept_words = sizeof(T) == 16 ? 1 : 2 * words_in_flight;
+  static constexpr int most_ctas_of_rows = 8;  // a cluster
+
   struct SharedStorage {
-    double sums[ranges][warps][32];  // of squares: of a row, or of 32 rows
-    std::uint32_t largest[warps][32];
+    AlignedArray<T, together> kept[kept_words][threads];
+    double totals[ranges][OrderOfSquares::kMostGroups][rows_along_m];  // of squares: of a group, of a row
+    double sums[ranges][rows_along_m][warps];                          // what warps have of a group's
+    std::uint32_t largest[warps][rows_along_m];                        // of a row: what groups have of it, or CTAs
+    std::uint32_t largest_of_warp[rows_along_m][warps];
     alignas(16) std::uint32_t words[most_planes * rows_along_m * chunk];
   };
 

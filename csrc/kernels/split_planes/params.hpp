@@ -14,13 +14,13 @@ template <class Config>
 struct SplitParams {
   static constexpr int partial_values = 0;
   static constexpr int split_tiles = 1;
-  static constexpr int kWantedCtas = 264;  // two for each multiprocessor of an H200
   using Number = typename Config::Number;
 
   SplitShape shape{};
   Number const* from = nullptr;
   char* to = nullptr;
   int* exponents = nullptr;
+  bool overlaps_previous = false;
   Grid grid;
 
   SplitParams(Geometry const& g, Schedule const&) {
@@ -35,22 +35,25 @@ struct SplitParams {
     shape.along_k = shortest_stride(g.k, Role::a) < shortest_stride(g.m, Role::a);
     Access const access = access_along(g, Role::a, g.k);
     shape.in_vectors = access.whole && access.bytes == 16;
-    shape.log2_warps = OrderOfSquares::log2_groups(g.k.size());
-    int const rows = shape.along_k ? Config::warps >> shape.log2_warps : Config::rows_along_m;
+    shape.log2_groups = OrderOfSquares::log2_groups(g.k.size());
+    int const groups = 1 << shape.log2_groups;
+    int const rows = shape.along_k ? Config::warps / groups : Config::rows_along_m;
     int const blocks = (shape.rows + rows - 1) / rows;
-    int const chunks = (shape.steps + Config::chunk * Config::together - 1) / (Config::chunk * Config::together);
-    int const parts = shape.along_k ? 1 : std::clamp(kWantedCtas / std::max(blocks, 1), 1, chunks);
-    int const chunks_of_part = (chunks + parts - 1) / parts;
-    shape.words_of_part = chunks_of_part * Config::chunk;
-    shape.parts = Divisor(static_cast<std::uint32_t>((chunks + chunks_of_part - 1) / chunks_of_part));
-    grid.m = static_cast<unsigned>(blocks) * (shape.along_k ? 1 : shape.parts.divisor);
+    int const parts = shape.along_k ? 1 : parts_of_rows(groups, blocks);
+    shape.parts = Divisor(static_cast<std::uint32_t>(parts));
+    shape.is_cluster = true;
+    grid.m = static_cast<unsigned>(blocks * parts);
     if (!g.planes.has_residues()) return;
     shape.norm = largest_squared_norm(g.planes, g.k.size());
     for (int i = 0; i < g.planes.count; ++i) {
       int const modulus = modulus_of(g.planes.kind, i);
-      shape.residue[i] = {static_cast<float>(modulus), 1 / static_cast<float>(modulus),
+      int const of_halves = (1 << 16) % modulus;
+      shape.residue[i] = {static_cast<float>(modulus),
+                          1 / static_cast<float>(modulus),
                           g.planes.is_complex() ? static_cast<float>(root_of_minus_one(modulus)) : 0,
-                          static_cast<double>(modulus), 1 / static_cast<double>(modulus)};
+                          static_cast<float>(2 * of_halves > modulus ? of_halves - modulus : of_halves),
+                          static_cast<double>(modulus),
+                          1 / static_cast<double>(modulus)};
     }
   }
 
@@ -58,7 +61,12 @@ struct SplitParams {
     from = static_cast<Number const*>(x.data[Role::a]);
     to = static_cast<char*>(x.data[Role::d]);
     exponents = x.exponents[0];
+    overlaps_previous = x.overlaps_previous;
   }
+
+  // CTAs of a cluster; without one each of them scans all of its rows.
+  unsigned cluster() const { return shape.parts.divisor; }
+  void forgo_clusters() { shape.is_cluster = false; }
 
   template <class Launch>
   void for_each_grid(Launch const& launch) {
@@ -67,7 +75,21 @@ struct SplitParams {
 
   template <class Call>
   decltype(auto) apply(Call const& call) const {
-    return call(shape, from, to, exponents);
+    return call(shape, from, to, exponents, overlaps_previous);
+  }
+
+ private:
+  // CTAs that share the K of some rows: as many as keep all words of it, or more, so that there are two CTAs for each
+  // multiprocessor of an H200.
+  int parts_of_rows(int groups, int blocks) const {
+    constexpr int kWantedCtas = 264;
+    int const words = (shape.steps + Config::together - 1) / Config::together;
+    int parts = 1;
+    while (parts < std::min(groups, Config::most_ctas_of_rows) &&
+           (parts * Config::kept_words * Config::chunk < words || parts * blocks < kWantedCtas)) {
+      parts *= 2;
+    }
+    return parts;
   }
 };
 
