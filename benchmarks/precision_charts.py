@@ -77,7 +77,7 @@ def draw(lines: dict[str, dict[str, dict[int, float]]], is_speed: bool, chart: P
     columns = 2 if len(names) == 4 else len(names)
     rows = len(names) // columns
     figure, panels = plt.subplots(
-        rows, columns, figsize=(3.4 * columns, 2.6 * rows), squeeze=False, layout="constrained"
+        rows, columns, figsize=(3.4 * columns, 2.6 * rows + 0.4), squeeze=False, layout="constrained"
     )
     for name, panel in zip(names, panels.flat, strict=True):
         panel.set_title(name, fontsize=9)
@@ -92,13 +92,16 @@ def draw(lines: dict[str, dict[str, dict[int, float]]], is_speed: bool, chart: P
         panel.minorticks_off()
         panel.set_xlabel("M = N = K" if is_speed else "K")
         panel.grid(alpha=0.3)
-        panel.legend(fontsize=7, frameon=False)
         if is_speed:
             panel.set_ylim(bottom=0)
             panel.set_ylabel("TFLOP/s")
         else:
             panel.set_yscale("log")
             panel.set_ylabel("relative error (Frobenius)")
+    handles = {
+        label: line for panel in panels.flat for line, label in zip(*panel.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(handles.values(), handles, loc="outside lower center", ncols=4, fontsize=8, frameon=False)
     figure.savefig(chart, metadata={"Date": None} if chart.suffix == ".svg" else None)
 
 

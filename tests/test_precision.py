@@ -52,11 +52,8 @@ def drawn(generator: np.random.Generator, kind: str, rows: int, k: int, dtype: s
 
 # Of the ways, those of residues are computed by a CPU as well.
 OF_CPU = [way for way in WAYS if not way.endswith("x3") and not way.endswith("x6")]
-RUNS = [
-    *[(way, "emulator") for way in WAYS],
-    *[(way, "cpu") for way in OF_CPU],
-    *[pytest.param(way, "cuda", marks=pytest.mark.gpu) for way in WAYS],
-]
+OF_HOST = [*[(way, "emulator") for way in WAYS], *[(way, "cpu") for way in OF_CPU]]
+RUNS = [*OF_HOST, *[pytest.param(way, "cuda", marks=pytest.mark.gpu) for way in WAYS]]
 of_all_runs = pytest.mark.parametrize(("way", "target"), RUNS)
 
 
@@ -306,7 +303,7 @@ def test_emulated_precision_can_be_tuned(generator: np.random.Generator) -> None
         cute_py.forget_tuning()
 
 
-@pytest.mark.parametrize(("way", "target"), [run for run in RUNS if isinstance(run, tuple)])
+@pytest.mark.parametrize(("way", "target"), OF_HOST)
 def test_a_prepared_operand_stands_for_its_array(generator: np.random.Generator, way: str, target: str) -> None:
     dtype, options = call_of(way, target)
     batch = (2,) if "float32" in way or target == "cpu" else ()
