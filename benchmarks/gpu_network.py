@@ -67,6 +67,7 @@ def make(options: argparse.Namespace) -> int:
         ),
         output_inds=(),
     )
+    tree.sort_contraction_indices()  # so that modes that stay, and those that are summed over, lie side by side
     pairs = []
     for parent, left, right in tree.traverse():
         of_left, of_right, of_parent = (list(tree.get_inds(node)) for node in (left, right, parent))

@@ -252,6 +252,7 @@ inline constexpr bool kOrdersTiles<Params, std::void_t<decltype(&Params::first_t
 // The most that GPU kernels count in 32 bits; a tile may reach past the last row. A grid has at most 65535 CTAs along
 // its second dimension, and a persistent kernel counts its tiles.
 inline constexpr std::int64_t kMostCounted = std::numeric_limits<std::int32_t>::max() - 1024;
+inline constexpr std::int64_t kMostCountedByPasses = kMostCounted - (1 << 14);  // threads look several words ahead
 inline constexpr std::int64_t kMostTilesN = 65535;
 inline constexpr std::int64_t kMostTiles = std::numeric_limits<std::int32_t>::max();
 
@@ -287,7 +288,7 @@ constexpr Traits traits_of_pass(char const* name, Target target) {
   DTypeSet const own = types(numeric::kDTypeOf<typename Config::Number>);
   t.types = {Config::compute, own, Config::results, epilogue_types(Config::results), true, true};
   t.modes = {kMaxKernelModes, kMaxKernelModes, kMaxKernelModes};
-  t.limits = {0, 0, kMostCounted, kMostCounted, kMostTiles};
+  t.limits = {0, 0, kMostCountedByPasses, kMostCounted, kMostTiles};
   t.operands.kind = OperandRule::Kind::strided;
   t.operands.letters = "any";
   t.operands.element_alignment = static_cast<int>(sizeof(typename Config::Real));
