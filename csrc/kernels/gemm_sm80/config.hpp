@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/common/moduli.cuh"
+#include "kernels/common/moduli.hpp"
 #include "kernels/common/operand.hpp"
 
 namespace cute_py::kernels {

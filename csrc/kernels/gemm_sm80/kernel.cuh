@@ -15,11 +15,11 @@
 #include <cute/tensor.hpp>
 
 #include "kernels/common/gather.cuh"
-#include "kernels/common/moduli.cuh"
 #include "kernels/common/namespace.hpp"
 #include "kernels/common/predication.cuh"
 #include "kernels/common/reduce_global.cuh"
 #include "kernels/common/reduce_sliced_k.cuh"
+#include "kernels/common/write_residues.cuh"
 #include "kernels/common/write_staged.cuh"
 
 namespace cute_py::kernels::cutlass_scheduled {

@@ -2,7 +2,7 @@
 
 #include <cute/tensor.hpp>
 
-#include "kernels/common/moduli.cuh"
+#include "kernels/common/epilogue.cuh"
 #include "kernels/common/registers.cuh"
 #include "kernels/common/wgmma.hpp"
 #include "kernels/gemm_sm90/tiles.hpp"

@@ -2,7 +2,8 @@
 
 #include <cstdint>
 
-#include "kernels/common/moduli.cuh"
+#include "kernels/common/epilogue.cuh"
+#include "kernels/common/moduli.hpp"
 
 // The static tile scheduler of a persistent kernel: which tiles a CTA computes, one after the other, and where TMA
 // finds them.
