@@ -53,6 +53,9 @@ class CudaLaunch final : public Launch {
         if (given.data[role] != nullptr) point(map, given.data[role]);
       });
     }
+    if constexpr (kernels::kIsPass<Config>) {
+      if (!has_code_for_sm90()) params.forgo_clusters();
+    }
     cudaError_t failed = cudaSuccess;
     auto const launch = [&](kernels::Grid const& grid) {
       if (failed != cudaSuccess) return;
@@ -86,8 +89,6 @@ class CudaLaunch final : public Launch {
           attributes[1].val.programmaticStreamSerializationAllowed = 1;
           config.attrs = attributes;
           config.numAttrs = 2;
-        } else {
-          params.forgo_clusters();
         }
       }
       failed = params.apply([&](auto const&... x) { return cudaLaunchKernelEx(&config, kernel, x...); });

@@ -36,13 +36,7 @@ struct SplitParams {
     Access const access = access_along(g, Role::a, g.k);
     shape.in_vectors = access.whole && access.bytes == 16;
     shape.log2_groups = OrderOfSquares::log2_groups(g.k.size());
-    int const groups = 1 << shape.log2_groups;
-    int const rows = shape.along_k ? Config::warps / groups : Config::rows_along_m;
-    int const blocks = (shape.rows + rows - 1) / rows;
-    int const parts = shape.along_k ? 1 : parts_of_rows(groups, blocks);
-    shape.parts = Divisor(static_cast<std::uint32_t>(parts));
-    shape.is_cluster = true;
-    grid.m = static_cast<unsigned>(blocks * parts);
+    set_grid(true);
     if (!g.planes.has_residues()) return;
     shape.norm = largest_squared_norm(g.planes, g.k.size());
     for (int i = 0; i < g.planes.count; ++i) {
@@ -66,7 +60,7 @@ struct SplitParams {
 
   // CTAs of a cluster; without one each of them scans all of its rows.
   unsigned cluster() const { return shape.parts.divisor; }
-  void forgo_clusters() { shape.is_cluster = false; }
+  void forgo_clusters() { set_grid(false); }
 
   template <class Launch>
   void for_each_grid(Launch const& launch) {
@@ -79,17 +73,22 @@ struct SplitParams {
   }
 
  private:
-  // CTAs that share the K of some rows: as many as keep all words of it, or more, so that there are two CTAs for each
-  // multiprocessor of an H200.
-  int parts_of_rows(int groups, int blocks) const {
+  // CTAs that share the K of some rows: so many that there are two for each multiprocessor of an H200; in a cluster
+  // also as many as keep all words of these rows.
+  void set_grid(bool is_cluster) {
     constexpr int kWantedCtas = 264;
+    int const groups = 1 << shape.log2_groups;
+    int const rows = shape.along_k ? Config::warps / groups : Config::rows_along_m;
+    int const blocks = (shape.rows + rows - 1) / rows;
     int const words = (shape.steps + Config::together - 1) / Config::together;
+    auto const is_enough = [&](int parts) {
+      return parts * blocks >= kWantedCtas && (!is_cluster || parts * Config::kept_words * Config::chunk >= words);
+    };
     int parts = 1;
-    while (parts < std::min(groups, Config::most_ctas_of_rows) &&
-           (parts * Config::kept_words * Config::chunk < words || parts * blocks < kWantedCtas)) {
-      parts *= 2;
-    }
-    return parts;
+    while (!shape.along_k && parts < std::min(groups, Config::most_ctas_of_rows) && !is_enough(parts)) parts *= 2;
+    shape.parts = Divisor(static_cast<std::uint32_t>(parts));
+    shape.is_cluster = is_cluster;
+    grid.m = static_cast<unsigned>(blocks * parts);
   }
 };
 
