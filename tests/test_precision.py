@@ -179,6 +179,7 @@ def test_reproducible_bits_depend_on_nothing(generator: np.random.Generator, dty
         }
         alone = {c.kernel: c for c in candidates if c.split_k == 1}
         splits = [(name, n) for name in alone for n in ((1, 2, 4) if name == RESIDUES else (1, 2))]
+        splits = splits if dtype == "float32" else [(RESIDUES, 2), ("gemm_sm80_tn_i8_64x64_residues", 2)]
         candidates = [alone[name]._replace(split_k=n, cluster=None, raster=None) for name, n in splits]
     for candidate in candidates:
         got = cute_py.gemm(A, B, compute="reproducible", config=candidate, device=target)

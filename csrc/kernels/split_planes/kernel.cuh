@@ -160,7 +160,7 @@ struct Splitter {
     for (int i = 0; i < together; ++i) kept_word(number).x[i] = x[i];
   }
 
-  // Its word of that number, if it is not kept the word of a row.
+  // This thread's word of that number, out of shared memory if it is kept, else from the row again.
   template <bool Vectors>
   CUTE_DEVICE void load_again(int number, T const* row, int word, T (&x)[together]) const {
     if (number < kept) {

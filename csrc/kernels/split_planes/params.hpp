@@ -73,8 +73,8 @@ struct SplitParams {
   }
 
  private:
-  // CTAs that share the K of some rows: so many that there are two for each multiprocessor of an H200; in a cluster
-  // also as many as keep all words of these rows.
+  // Chooses how many CTAs share the K of some rows: two or more for each multiprocessor of an H200, where K has groups
+  // enough; in a cluster also so that they keep all words of these rows.
   void set_grid(bool is_cluster) {
     constexpr int kWantedCtas = 264;
     int const groups = 1 << shape.log2_groups;
