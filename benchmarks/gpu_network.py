@@ -1,7 +1,7 @@
 """A slice of a random quantum circuit's tensor network, contracted pair by pair: cute_py against torch.einsum.
 
-    python benchmarks/gpu_network.py make benchmarks/data/circuit_5x6x14.json --rows 5 --columns 6 --depth 14 --most 27
-    python benchmarks/gpu_network.py run benchmarks/data/circuit_5x6x14.json [--modes complex64 fast_complex64] [--pairs 10]
+    python benchmarks/gpu_network.py make circuit_5x6x14.json --rows 5 --columns 6 --depth 14 --most 27
+    python benchmarks/gpu_network.py run circuit_5x6x14.json [--modes complex64 fast_complex64] [--pairs 10]
 
 `make` draws a circuit like Google's Sycamore experiment: on a grid of qubits, layers of random single-qubit gates and of fSim gates on every
 fourth pattern of neighbours. quimb makes an amplitude's network of it, cotengra finds the order of contractions and slices indices until no

@@ -197,6 +197,29 @@ def test_reproducible_bits_depend_on_nothing(generator: np.random.Generator, dty
     same(np.s_[10:], np.s_[68:], batch[1])
 
 
+@pytest.mark.parametrize("target", ["emulator", pytest.param("cuda", marks=pytest.mark.gpu)])
+@pytest.mark.parametrize("way", ["fp16x3", "bf16x6"])
+def test_planes_have_split_k(generator: np.random.Generator, way: str, target: str) -> None:
+    """In a cluster and in several; a row that is not finite is left to the next kernel, whatever the epilogue."""
+    A, B, C = (drawn(generator, "wide", *shape, "float32") for shape in ((20, 2900), (40, 2900), (20, 40)))
+    A[3, 5] = np.inf
+    B[7, 11] = np.nan
+    finite = np.isfinite(A).all(1)[:, None] & np.isfinite(B).all(1)
+    found = cute_py.gemm.explain(A, B, compute=way, device=target).candidates
+    narrow = {c.split_k: c for c in found if "128x64" in c.kernel and c.split_k > 1}
+    assert any(c.reduction == "cluster, then global" for c in narrow.values())
+    for split_k in (2, max(narrow)):
+        for beta in (0.0, 2.0):
+            got = C.copy() if beta else np.full_like(C, np.nan)
+            with np.errstate(invalid="ignore"):
+                cute_py.gemm(A, B, got, beta=beta, compute=way, device=target, config=narrow[split_k])
+            assert np.array_equal(np.isfinite(got), finite)
+            rows, columns = finite.any(1), finite.any(0)
+            check_gemm(
+                got[np.ix_(rows, columns)], A[rows], B[columns], C[np.ix_(rows, columns)], beta=beta, compute=way
+            )
+
+
 @of_all_runs
 def test_contractions_of_many_modes(generator: np.random.Generator, way: str, target: str) -> None:
     dtype, options = call_of(way, target)
