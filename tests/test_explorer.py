@@ -188,7 +188,65 @@ def test_text_is_escaped() -> None:
     assert "&lt;script&gt;alert" in answer.body
 
 
-@pytest.mark.parametrize("view", ["layout", "operation", "banks", "atoms", "kernels", "kernel"])
+EXERCISES = Path(__file__).parents[1] / "examples" / "exercises"
+
+
+def test_a_config_says_what_follows_and_what_does_not_fit() -> None:
+    text = text_of(show("config", base="sgemm_sm80_nt_f32", tiler="128,64,16", stages=4))
+    assert "sgemm_sm80_nt_f32 with tiler, stages" in text
+    assert "256 threads, 49152 bytes of shared memory" in text
+    assert "struct Fields" in text
+    answer = explorer.answer("config", {"base": "sgemm_sm80_nt_f32", "tiler": "(48,64,16)"})
+    assert answer.status == 400
+    assert "BLK_M=48 is no multiple of the 64 that the MMA covers" in text_of(answer.body)
+    assert 'value="(48,64,16)"' in answer.body
+    assert "tiler: cannot read 'a'" in text_of(explorer.answer("config", {"tiler": "a,b"}).body)
+
+
+def test_without_folders_no_program_is_compiled() -> None:
+    assert "cute-py explore --programs FOLDER" in text_of(show("program"))
+    assert "cute-py explore --programs FOLDER" in text_of(show("program", file=str(EXERCISES / "02_smooth.cu")))
+    with pytest.raises(OperandError, match="there is no folder"):
+        Explorer([EXERCISES / "gone"])
+
+
+@pytest.mark.compiler
+def test_programs_of_a_folder_are_run_and_nothing_else(tmp_path: Path) -> None:
+    folder, outside = tmp_path / "inside", tmp_path / "outside.cu"
+    folder.mkdir()
+    outside.write_text("int main() {}\n")
+    (folder / "link.cu").symlink_to(outside)
+    (folder / "waits.cu").write_text(
+        "__global__ void waits(int* x) {\n"
+        "  for (unsigned i = 0; i < threadIdx.x; ++i) x[threadIdx.x] = i;\n"
+        "  __syncthreads();\n"
+        "  x[0] = 1;\n"
+        "}\n"
+        "int main() { int* x; cudaMalloc(&x, 256); waits<<<1, 64>>>(x); return cudaDeviceSynchronize(); }\n"
+    )
+    opened = Explorer([folder])
+    page = opened.answer("program", {})
+    assert "inside/waits.cu" in page.body
+    assert "link.cu" not in page.body
+    for name in ("inside/link.cu", "../outside.cu", "inside/../../outside.cu", str(outside)):
+        answer = opened.answer("program", {"file": name})
+        assert answer.status == 400
+        assert "there is no program" in text_of(answer.body)
+    answer = opened.answer("program", {"file": "inside/waits.cu", "track": "block 0 warp 0", "step": "0"})
+    assert answer.status == 200, text_of(answer.body)
+    text = text_of(answer.body)
+    assert "waits.cu:4: race: waits: thread 0 of block 0 writes 4 bytes" in text.replace("&#x27;", "'")
+    assert "step 0 of 0 to 0 of block 0 warp 0: __syncthreads" in text
+    assert 'class="current"><td class="number">3</td>' in answer.body
+    assert 'class="marked"><td class="number">4</td>' in answer.body
+    assert '<svg xmlns="http://www.w3.org/2000/svg" class="timeline"' in answer.body
+    assert "<style>" not in answer.body
+    beyond = opened.answer("program", {"file": "inside/waits.cu", "track": "block 0 warp 0", "step": "7"})
+    assert beyond.status == 400
+    assert "has steps 0 to 0, not 7" in text_of(beyond.body)
+
+
+@pytest.mark.parametrize("view", ["layout", "operation", "banks", "atoms", "kernels", "kernel", "config", "program"])
 def test_a_page_is_complete_and_refers_to_nothing_outside(view: str) -> None:
     class Checked(HTMLParser):
         opened: list[str]

@@ -38,8 +38,8 @@ OUTSIDE = {
 
 # The sub-packages and modules of the package, from the bottom. Each may import what stands before it.
 PYTHON = [
-    "_core", "errors", "_dtypes", "_interpreter", "_files", "_strided", "_notation", "tables", "units", "workbench", "drawing", "layout", "atoms", "analysis", "laws", "machine", "products", "_explain",
-    "catalogue", "algorithm", "__init__", "torch", "jax", "dask", "testing", "_expression", "explorer", "cli", "__main__",
+    "_core", "errors", "_dtypes", "_interpreter", "_files", "_strided", "_notation", "tables", "units", "drawing", "layout", "atoms", "analysis", "laws", "machine", "products", "_explain",
+    "catalogue", "algorithm", "__init__", "torch", "jax", "dask", "testing", "workbench", "_expression", "explorer", "cli", "__main__",
 ]  # fmt: skip
 
 

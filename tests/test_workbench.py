@@ -16,6 +16,7 @@ from cute_py.cli import main
 from cute_py.errors import OperandError, UnitError
 from cute_py.workbench import programs
 from cute_py.workbench.source import rewrite
+from cute_py.workbench.timeline import read_marks
 
 ROOT = Path(__file__).parents[1]
 EXERCISES = ROOT / "examples" / "exercises"
@@ -139,12 +140,269 @@ def test_the_tutorial_without_a_barrier_has_a_race() -> None:
     assert {finding.other_line.number for finding in result.findings if finding.other_line} <= copies
 
 
+BLACKWELL = ["01_mma", "02_mma_tma", "03_mma_tma_multicast", "04_mma_tma_2sm", "05_mma_tma_epi"]
+
+
+def is_of_pairs_with_stores(name: str) -> bool:
+    return name == "05_mma_tma_epi"
+
+
+@fetched
+@pytest.mark.compiler
+@pytest.mark.thinned(1000, by=is_of_pairs_with_stores)
+@pytest.mark.parametrize("name", BLACKWELL)
+def test_the_tutorials_of_blackwell_run_unchanged(name: str) -> None:
+    """Tensor memory, tcgen05.mma of one CTA and of two, commits to several CTAs. The programs compare D themselves."""
+    file = TUTORIAL / "blackwell" / f"{name}_sm100.cu"
+    program = workbench.program(file, architecture="100a")
+    for order in ("forward", "random"):
+        result = program.run(512, 1024, 192, order=order, seed=4, capture=True)
+        assert "Execution is successful." in str(result.output)
+        assert "Relative error: 0.0" in str(result.output)
+        # The first one lets tcgen05.mma read what threads wrote, with a barrier and no proxy fence between.
+        kinds = {"missing-fence"} if name == "01_mma" else set()
+        assert {finding.kind for finding in result.findings} == kinds
+
+
+TENSOR_MEMORY = """
+#include <cstdint>
+__global__ void read(unsigned* out, int columns, int lane, int frees) {
+  __shared__ std::uint32_t base;
+  unsigned const at = static_cast<unsigned>(__cvta_generic_to_shared(&base));
+  if (threadIdx.x < 32) {
+    asm volatile("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], %1;" ::"r"(at), "r"(columns));
+  }
+  __syncthreads();
+  unsigned const address = base + ((threadIdx.x / 32 * 32 + lane) << 16);
+  if (lane == 0) asm volatile("tcgen05.st.sync.aligned.32x32b.x2.b32 [%0], {%1, %2};" ::"r"(address), "r"(threadIdx.x), "r"(7));
+  asm volatile("tcgen05.wait::st.sync.aligned;");
+  unsigned x = 0;
+  unsigned y = 0;
+  asm volatile("tcgen05.ld.sync.aligned.32x32b.x2.b32 {%0, %1}, [%2];" : "=r"(x), "=r"(y) : "r"(address));
+  asm volatile("tcgen05.wait::ld.sync.aligned;");
+  out[threadIdx.x] = x + y;
+  __syncthreads();
+  if (threadIdx.x < 32 && frees) {
+    asm volatile("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, %1;" ::"r"(base), "r"(columns));
+  }
+}
+"""
+
+
+@pytest.mark.compiler
+@pytest.mark.parametrize(
+    ("columns", "lane", "frees", "says"),
+    [
+        (64, 0, 1, None),
+        (64, 0, 0, "has not given its tensor memory back"),
+        (48, 0, 1, "it allocates 32, 64, 128, 256 or 512 columns, not 48"),
+        (64, 32, 1, "warp 0 reaches the lanes from 0 on, not those from 32"),
+    ],
+)
+def test_tensor_memory_has_rules(columns: int, lane: int, frees: int, says: str | None) -> None:
+    out = np.zeros(128, np.uint32)
+    kernel = workbench.inline(TENSOR_MEMORY, architecture="100a").kernel("read")
+    result = kernel(out, columns, lane, frees, grid=1, block=128)
+    if says is None:
+        assert result.findings == ()
+        assert np.array_equal(out, np.arange(128) + 7)
+    else:
+        (finding,) = result.findings
+        assert finding.kind == "rule"
+        assert says in finding.text
+
+
+MARKED = """
+#include <cstdio>
+#include <cute_py/marks.hpp>
+__global__ void sum(float const* in, float* out, int n) {
+  __shared__ float part[64];
+  CUTE_PY_MARK("load");
+  float s = 0;
+  for (int i = threadIdx.x; i < n; i += 64) s += in[i];
+  part[threadIdx.x] = s;
+  CUTE_PY_MARK("");
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    for (int i = 1; i < 64; ++i) s += part[i];
+    *out = s;
+  }
+}
+int main(int, char** words) {
+  float* x = nullptr;
+  cudaMalloc(&x, 4096);
+  cudaMemset(x, 0, 4096);
+  sum<<<1, 64>>>(x, x, 512);
+  return cudaDeviceSynchronize() == cudaSuccess ? 0 : 1;
+}
+"""
+
+
+@pytest.mark.compiler
+def test_a_timeline_has_sections_and_waits(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "marked.cu"
+    file.write_text(MARKED)
+    runs = [workbench.program(file).run(order=order, timeline=True) for order in ("forward", "backward")]
+    (timeline,) = runs[0].timelines
+    assert timeline.tracks == ["block 0 warp 0", "block 0 warp 1"]
+    # Cycles are counted along what happens before what, so the order of threads changes nothing.
+    assert sorted(map(str, timeline.spans)) == sorted(map(str, runs[1].timelines[0].spans))
+    named = {(span.track, span.name): span for span in timeline.spans}
+    load, kernel = named["block 0 warp 1", "load"], named["block 0 warp 1", "the kernel"]
+    assert kernel.begin == 0 <= load.begin < load.end <= kernel.end
+    assert load.end - load.begin >= 512 / 64
+    assert named["block 0 warp 0", "the kernel"].end > kernel.end + 62  # which adds the parts of all
+    assert load.line is not None
+    assert Path(load.line.file).name == "marked.cu"
+    assert runs[0].timelines != ()
+    assert workbench.program(file).run().timelines == ()
+    # Each event of a row is apart from the others of it, or inside of one.
+    events = [event for event in timeline.to_chrome()["traceEvents"] if event["ph"] == "X"]
+    assert len(events) == len(timeline.spans)
+    assert {event["name"] for event in events} >= {"load", "the kernel"}
+    picture = timeline.to_svg()
+    assert picture.count("<rect") >= len(timeline.spans)
+    with pytest.raises(OperandError, match="there is no track 'warp 9'"):
+        timeline.to_svg(["warp 9"])
+    with pytest.raises(OperandError, match="nothing happens between"):
+        timeline.to_svg(begin=5, end=5)
+    assert main(["run", "--timeline", str(tmp_path / "out.json"), str(file)]) == 0
+    capfd.readouterr()
+    assert len(json.loads((tmp_path / "out.json").read_text())["traceEvents"]) > len(events)
+    assert main(["run", "--timeline", str(tmp_path / "out.svg"), str(file)]) == 0
+    assert (tmp_path / "out.svg").read_text().startswith("<svg ")
+
+
+@fetched
+@pytest.mark.compiler
+def test_tma_and_tensor_cores_are_on_the_timeline() -> None:
+    """Products begin when their operands have arrived, and a warpgroup waits until they are done."""
+    program = workbench.program(TUTORIAL / "hopper" / "wgmma_tma_sm90.cu")
+    (timeline,) = program.run(256, 128, 256, "N", "T", timeline=True, capture=True).timelines
+    loads = [span for span in timeline.spans if span.name.startswith("load of")]
+    products = [span for span in timeline.spans if span.name.startswith("wgmma")]
+    waits = [span for span in timeline.spans if span.name == "wait for wgmma" and span.track == "block 0 warp 0"]
+    assert min(span.begin for span in products) >= min(span.end for span in loads)
+    assert len(products) == 2 * 4 * 4 * 4  # CTAs, tiles of K, k-blocks, and 64x64 of 128x128
+    assert {span.end for span in waits} <= {span.end for span in products}
+    assert timeline.tracks[-1] == "block 1 tensor cores of warpgroup 0"
+
+
+def test_marks_of_a_gpu_become_a_timeline(tmp_path: Path) -> None:
+    file = tmp_path / "marks.txt"
+    file.write_text("1000 0 0 load\n1500 0 0 multiply\n2500 0 0 \n1200 0 1 load\n1300 0 1 \n")
+    timeline = read_marks(file, "kernel")
+    assert timeline.unit == "ns"
+    assert [span[:4] for span in timeline.spans] == [
+        ("block 0 warp 0", "load", 0, 500),
+        ("block 0 warp 0", "multiply", 500, 1500),
+        ("block 0 warp 1", "load", 200, 300),
+    ]
+    assert timeline.to_chrome()["traceEvents"][-1]["dur"] == 0.1
+
+
 @pytest.mark.compiler
 @pytest.mark.parametrize("name", ["instructions", "mma_atoms"])
 def test_instructions_do_what_they_are_defined_to_do(name: str) -> None:
     result = workbench.program(PROGRAMS / f"{name}.cu").run(capture=True)
     assert result.findings == ()
     assert result.exit_code == 0, result.output
+
+
+RELAXED = """
+#include <cstdint>
+__global__ void exchange(int* out) {
+  __shared__ alignas(8) std::uint64_t barrier;
+  __shared__ int number;
+  auto const at = static_cast<unsigned>(__cvta_generic_to_shared(&barrier));
+  if (threadIdx.x == 0) {
+    number = 7;
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 64;" ::"r"(at));
+    FENCE
+  }
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;");
+  asm volatile("barrier.cluster.wait.acquire.aligned;");
+  READ
+  asm volatile("{\\n.reg .b64 t;\\nmbarrier.arrive.shared::cta.b64 t, [%0];\\n}" ::"r"(at));
+  unsigned done = 0;
+  while (done == 0) {
+    asm volatile("{\\n.reg .pred p;\\nmbarrier.try_wait.parity.shared::cta.b64 p, [%1], 0;\\nselp.u32 %0, 1, 0, p;\\n}"
+                 : "=r"(done) : "r"(at));
+  }
+  out[threadIdx.x] = number;
+}
+int main() {
+  int* out;
+  cudaMalloc(&out, 64 * sizeof(int));
+  exchange<<<1, 64>>>(out);
+  return cudaDeviceSynchronize() != cudaSuccess;
+}
+"""
+
+
+@pytest.mark.compiler
+@pytest.mark.parametrize(
+    ("fence", "read", "found"),
+    [
+        ('asm volatile("fence.mbarrier_init.release.cluster;");', "", set()),
+        ("", "", {"race"}),
+        ('asm volatile("fence.mbarrier_init.release.cluster;");', "out[threadIdx.x] = number;", {"race"}),
+        ('asm volatile("fence.acq_rel.cluster;");', "out[threadIdx.x] = number;", set()),
+    ],
+)
+def test_a_relaxed_arrival_tells_what_a_fence_has_released(fence: str, read: str, found: set[str]) -> None:
+    text = RELAXED.replace("FENCE", fence).replace("READ", read)
+    result = workbench.program("relaxed.cu", text=text).run(capture=True)
+    assert {finding.kind for finding in result.findings} == found
+    assert result.exit_code == 0
+
+
+@pytest.mark.compiler
+def test_stmatrix_stores_all_rows_before_a_lane_goes_on() -> None:
+    text = """
+    __global__ void store(unsigned* out) {
+      __shared__ alignas(16) unsigned tile[32];
+      auto const row = static_cast<unsigned>(__cvta_generic_to_shared(tile + threadIdx.x % 8 * 4));
+      asm volatile("stmatrix.sync.aligned.m8n8.x1.shared.b16 [%0], {%1};" ::"r"(row), "r"(threadIdx.x));
+      out[threadIdx.x] = tile[31 - threadIdx.x];
+    }
+    int main() {
+      unsigned* out;
+      cudaMallocManaged(&out, 32 * sizeof(unsigned));
+      store<<<1, 32>>>(out);
+      cudaDeviceSynchronize();
+      for (unsigned i = 0; i < 32; ++i) {
+        if (out[i] != 31 - i) return 1;
+      }
+      return 0;
+    }
+    """
+    for order in ("forward", "backward"):
+        result = workbench.program("store.cu", text=text).run(order=order)
+        assert result.exit_code == 0
+        # No barrier orders what other lanes read.
+        assert {finding.kind for finding in result.findings} == {"race"}
+
+
+@pytest.mark.compiler
+def test_the_run_time_has_its_own_instances_of_templates() -> None:
+    # The program's instances are instrumented, and the parser of PTX fills such vectors while a thread runs.
+    text = """
+    #include <string>
+    #include <vector>
+    __global__ void shift(unsigned* out) {
+      asm("shl.b32 %0, %1, 1;" : "=r"(out[threadIdx.x]) : "r"(threadIdx.x));
+    }
+    int main(int count, char** words) {
+      std::vector<std::string> all;
+      for (int i = 0; i < count + 9; ++i) all.push_back(std::string(words[0]));
+      unsigned* out;
+      cudaMalloc(&out, 32 * sizeof(unsigned));
+      shift<<<1, 32>>>(out);
+      return cudaDeviceSynchronize() != cudaSuccess || all.size() < 9;
+    }
+    """
+    assert workbench.program("shift.cu", text=text).run(capture=True).is_clean
 
 
 @pytest.mark.compiler
@@ -382,6 +640,15 @@ def test_what_does_not_compile_is_said_with_its_line(tmp_path: Path) -> None:
         ("__shared__ float a[N][4], b;", "auto& a = ::cute_py::workbench::shared_variable<float [N][4]>([] {}); "
          "auto& b = ::cute_py::workbench::shared_variable<float >([] {});"),
         ("extern __shared__ alignas(16) char s[];", "auto& s = ::cute_py::workbench::dynamic_shared<char>();"),
+        ("alignas(128) __shared__ float a[N];",
+         "struct alignas(128) cute_py_aligned_13 {}; "
+         "auto& a = ::cute_py::workbench::shared_variable<float [N], alignof(cute_py_aligned_13)>([] {});"),
+        ("__shared__ union { alignas(8) A a; B b[2]; } u;",
+         "union  cute_py_shared_0 { alignas(8) A a; B b[2]; }; "
+         "auto& u = ::cute_py::workbench::shared_variable<cute_py_shared_0 >([] {});"),
+        ("__shared__ struct alignas(64) S : T<A, 2> { int x; } s[2], t;",
+         "struct alignas(64)   S : T<A, 2> { int x; }; auto& s = ::cute_py::workbench::shared_variable<S [2]>([] {}); "
+         "auto& t = ::cute_py::workbench::shared_variable<S >([] {});"),
         ("__shared__ T<A, 2> t;", "auto& t = ::cute_py::workbench::shared_variable<T<A, 2> >([] {});"),
         ('asm volatile("a %0, %1;" : "=r"(x) : "r"(f(y, z)) : "memory");',
          '::cute_py::workbench::ptx("a %0, %1;", ::cute_py::workbench::output(x), ::cute_py::workbench::input(f(y, z)));'),

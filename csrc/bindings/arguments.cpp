@@ -70,6 +70,16 @@ std::string_view text_argument(char const* name, py::handle value) {
   return {text, static_cast<std::size_t>(size)};
 }
 
+std::string_view kernel_argument(py::handle value, py::object& name) {
+  if (PyUnicode_Check(value.ptr())) return text_argument("kernel", value);
+  name = py::getattr(value, "name", py::none());
+  if (!PyUnicode_Check(name.ptr())) {
+    throw OperandError("kernel is a name, a str, or a Kernel, got " + shown(value) +
+                       "\n  next: kernel='auto', or one that list(cute_py.kernels()) names");
+  }
+  return text_argument("kernel", name);
+}
+
 std::string_view optional_text_argument(char const* name, py::handle value) {
   if (value.is_none()) return {};
   auto const text = text_argument(name, value);

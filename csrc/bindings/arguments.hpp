@@ -19,7 +19,10 @@ namespace py = pybind11;
 // A str; its text lives as long as the object.
 std::string_view text_argument(char const* name, py::handle value);
 
-// The same, or None for an empty text.
+// The name of a kernel: a str, or the attribute `name` of a Kernel, which `name` keeps.
+std::string_view kernel_argument(py::handle value, py::object& name);
+
+// A str, or None for an empty text.
 std::string_view optional_text_argument(char const* name, py::handle value);
 
 // A number: of Python, of NumPy, or an array with one element and no gradient.

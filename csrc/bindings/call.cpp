@@ -87,7 +87,7 @@ Hooks& hooks() {
 Options::Options(Definition const& definition, Asked const& asked) : kernel(definition.kernel) {
   if (auto* const x = asked[Arg::alpha]) alpha = number_argument("alpha", x);
   if (auto* const x = asked[Arg::beta]) beta = number_argument("beta", x);
-  if (auto* const x = asked[Arg::kernel]) kernel = text_argument("kernel", x);
+  if (auto* const x = asked[Arg::kernel]) kernel = kernel_argument(x, kernel_name);
   if (auto* const x = asked[Arg::config]) {
     config = config_argument(x);
     kernel = config->kernel;

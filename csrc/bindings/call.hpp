@@ -51,6 +51,7 @@ struct Options {
 
   Scalar alpha{1.0};
   Scalar beta{0.0};
+  py::object kernel_name;  // of a kernel that was given as an object
   std::string_view kernel;
   std::optional<Config> config;
   std::string device;

@@ -77,10 +77,10 @@ class Chooser {
     return places;
   }
 
-  // A kernel for narrower vectors than the processor has is taken only by its own name.
-  bool is_outdone(Traits const& t) const {
+  // A kernel for narrower vectors than the processor has is taken only by its own name, and so is a Config of a user.
+  bool is_passed_over(Traits const& t) const {
     bool const is_asked_for = question_.kernel == t.name || (question_.config && question_.config->kernel == t.name);
-    return t.needs.is_outdone(question_.device) && !is_asked_for;
+    return (t.by_name || t.needs.is_outdone(question_.device)) && !is_asked_for;
   }
 
   void propose(bool exchanged) {
@@ -93,7 +93,7 @@ class Chooser {
     for (Entry const& entry : question_.registry) {
       Traits const& t = entry.traits;
       if (t.target != question_.target || t.types.compute != g.compute || !matches(t, question_.kernel)) continue;
-      if (is_outdone(t)) continue;
+      if (is_passed_over(t)) continue;
       if (question_.has_packed && !question_.platform.reads_packed(t)) continue;
       if (refusals(entry, g, question_.device) != kNone) continue;
       Task const task{g, judged, entry, question_.device};

@@ -126,6 +126,7 @@ struct Traits {
   int tile[3];     // BLK_M, BLK_N, BLK_K
   bool fuses;      // takes any epilogue; otherwise D = alpha * A B^T + beta * D only, of the type that it computes in
   bool one_order;  // on a host: adds along k in the order of products, dot products, too
+  bool by_name = false;  // is chosen by its own name alone: no cost model knows its layouts
 };
 
 // What a variant of a GPU kernel is made for.

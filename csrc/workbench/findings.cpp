@@ -65,6 +65,7 @@ struct Report {
   std::uint64_t left_out = 0;
   std::vector<LaunchRecord> launches;
   std::vector<std::pair<std::string, Cost>> costs;
+  std::vector<std::pair<std::string, std::vector<Span>>> timelines;
 };
 
 Report& report() {
@@ -199,6 +200,12 @@ void note_costs(std::string const& kernel, std::vector<Cost> costs) {
   for (Cost const& cost : costs) all.costs.emplace_back(kernel, cost);
 }
 
+void note_timeline(std::string const& kernel, std::vector<Span> const& spans) {
+  Report& all = report();
+  std::lock_guard const lock(all.mutex);
+  all.timelines.emplace_back(kernel, spans);
+}
+
 void write_report() {
   std::string const& path = options().report;
   if (path.empty()) return;
@@ -231,6 +238,18 @@ void write_report() {
             ", \"is_write\": " + (cost.is_write ? "true" : "false") + ", \"bytes\": " + std::to_string(cost.bytes) +
             ", \"requests\": " + std::to_string(cost.requests) + ", \"needed\": " + std::to_string(cost.needed) +
             ", \"taken\": " + std::to_string(cost.taken) + "}";
+  }
+  text += "],\n \"timelines\": [";
+  for (std::size_t i = 0; i < all.timelines.size(); ++i) {
+    auto const& [kernel, spans] = all.timelines[i];
+    text += (i == 0 ? "" : ",") + std::string("\n {\"kernel\": ") + quoted(kernel) + ", \"spans\": [";
+    for (std::size_t j = 0; j < spans.size(); ++j) {
+      Span const& s = spans[j];
+      text += (j == 0 ? "" : ",") + std::string("\n  [") + quoted(s.track) + ", " + quoted(s.name) + ", " +
+              std::to_string(s.begin) + ", " + std::to_string(s.end) + ", " +
+              std::to_string(s.code == 0 ? 0 : s.code - load_address()) + "]";
+    }
+    text += "]}";
   }
   text += "]}\n";
   int const file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);

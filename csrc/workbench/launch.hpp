@@ -105,10 +105,11 @@ struct Enrolled {
 void* shared_memory_of_variable(void const* key, std::size_t bytes, std::size_t alignment);
 void* dynamic_shared_memory();
 
-template <class T, class Key>
+template <class T, std::size_t specified = 16, class Key>
 T& shared_variable(Key const&) {
   static char const key = 0;
-  return *static_cast<T*>(shared_memory_of_variable(&key, sizeof(T), alignof(T) < 16 ? 16 : alignof(T)));
+  constexpr std::size_t least = specified < 16 ? 16 : specified;
+  return *static_cast<T*>(shared_memory_of_variable(&key, sizeof(T), alignof(T) < least ? least : alignof(T)));
 }
 template <class T>
 T (&dynamic_shared())

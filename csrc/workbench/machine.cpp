@@ -62,6 +62,7 @@ Options read_options() {
     if (name == "multiprocessors") made.multiprocessors = static_cast<int>(number());
     if (name == "threads") made.host_threads = static_cast<int>(number());
     if (name == "stops") made.stops = number() != 0;
+    if (name == "timeline") made.timeline = number() != 0;
   }
   return made;
 }
@@ -94,6 +95,8 @@ Cluster::Cluster(Launch const& launch)
   }
   if (launch.is_checked) cells_ = reinterpret_cast<Cell*>(memory_ + wanted);
   if (launch.is_checked) requests_ = std::make_unique<Requests>(static_cast<int>(threads));
+  if (launch.is_checked && options().timeline) timeline_ = std::make_unique<Timeline>();
+  tma_busy_.resize(ctas);
   warps_.resize(threads / kWarp + ctas + 1);
   current_ = &fibers_.front();
 }
@@ -134,6 +137,8 @@ void Cluster::enter() {
   cluster.launch_.body();
   end_of_thread();
   Thread& thread = cluster.current();
+  mark("");
+  cluster.add_span("", "the kernel", 0, thread.knows.cycle);
   thread.state = State::done;
   ++cluster.cta().done;
   for (;;) cute_py_workbench_switch(&thread.context, cluster.scheduler_);
@@ -214,6 +219,34 @@ void Cluster::report(Kind kind, std::string const& text, Place const& place, Pla
   note({kind, text, launch_.kernel, place, other});
 }
 
+void Cluster::add_span(char const* beside, std::string const& name, Cycle begin, Cycle end) {
+  Thread const& thread = *current_;
+  int const in_cta = thread.agent % threads_;
+  if (timeline_ == nullptr || in_cta % kWarp != 0) return;
+  std::string track = "block " + std::to_string(thread.cta) + " warp " + std::to_string(in_cta / kWarp);
+  if (*beside != '\0') track = "block " + std::to_string(thread.cta) + ' ' + beside;
+  timeline_->add(std::move(track), name, begin, end, thread.code);
+}
+
+Cycle Cluster::time_of_tma(std::string const& name, std::size_t bytes) {
+  Thread const& thread = *current_;
+  if (timeline_ == nullptr) return 0;
+  Cycle& busy = tma_busy_[static_cast<std::size_t>(thread.cta)];
+  Cycle const begin = std::max(busy, thread.knows.cycle);
+  busy = begin + (bytes + kTmaBytesPerCycle - 1) / kTmaBytesPerCycle;
+  timeline_->add("block " + std::to_string(thread.cta) + " TMA", name + " of " + std::to_string(bytes) + " bytes",
+                 begin, busy + kCyclesOfTma, thread.code);
+  return busy + kCyclesOfTma;
+}
+
+void mark(char const* name) {
+  if (running == nullptr) return;
+  Thread& thread = running->current();
+  if (*thread.section != '\0') running->add_span("", thread.section, thread.section_begins, thread.knows.cycle);
+  thread.section = name;
+  thread.section_begins = thread.knows.cycle;
+}
+
 void Cluster::release(Knowledge& to) {
   if (!launch_.is_checked) return;
   Thread& thread = *current_;
@@ -241,12 +274,14 @@ void Cluster::arrive(int number, int expected, bool waits) {
   std::uint64_t const generation = barrier.generation;
   if (++barrier.arrived == expected) complete(barrier);
   if (!waits) return;
+  TimedWait const timed(*this);
   wait([](Thread& t) { return static_cast<Barrier*>(t.waits_for)->generation != t.wait_detail; }, &barrier, generation,
        [](Thread const& t) {
          auto const at = static_cast<Barrier*>(t.waits_for) - running->cta(t.cta).barriers.data();
          return "barrier " + std::to_string(at);
        });
   acquire(barrier.completed[generation % 2]);
+  timed.end([&] { return "barrier " + std::to_string(number); });
 }
 
 std::uint32_t Cluster::lanes_that_exist() {
@@ -361,8 +396,10 @@ bool Cluster::release_waiting() {
 
 // Nobody else goes on: who only looks whether something has happened gets the answer no, a number of times.
 bool Cluster::release_polling() {
-  constexpr int kPatience = 100'000;
-  if (++idle_rounds_ > kPatience) return false;
+  constexpr int kSwitches = 1 << 24;
+  constexpr int kLeastRounds = 1000;
+  int const patience = std::max(kLeastRounds, kSwitches / static_cast<int>(fibers_.size()));
+  if (++idle_rounds_ > patience) return false;
   bool any = false;
   for (Thread& thread : fibers_) {
     if (thread.state != State::waits || !thread.polls) continue;
@@ -422,6 +459,7 @@ void Cluster::run(Dim3 first_cta) {
     own.sync_threads = {};
     own.warpgroups.assign(static_cast<std::size_t>(threads_ / kWarpgroup + 1), {});
     own.done = 0;
+    own.tensor_memory = nullptr;
     std::memset(own.shared, kPoison, launch_.dynamic_bytes);
   }
   for (auto& meetings : warps_) meetings.clear();
@@ -484,10 +522,13 @@ void Cluster::run(Dim3 first_cta) {
   if (!failed_) {
     current_ = &fibers_.front();
     do_pending(true);
+    end_of_tensor_memory(*this);
     end_of_cluster(*this);
   }
   if (requests_ != nullptr) note_costs(launch_.kernel, requests_->costs());
   requests_ = nullptr;
+  if (timeline_ != nullptr) note_timeline(launch_.kernel, timeline_->spans());
+  timeline_ = nullptr;
   running = nullptr;
   threadIdx = blockIdx = {0, 0, 0};
   blockDim = gridDim = dim3(1, 1, 1);

@@ -14,6 +14,7 @@
 #include "workbench/fiber.hpp"
 #include "workbench/findings.hpp"
 #include "workbench/shadow.hpp"
+#include "workbench/timeline.hpp"
 
 // The machine that runs foreign kernels: grids of clusters of CTAs, whose threads are fibers.
 namespace cute_py::workbench {
@@ -29,8 +30,9 @@ struct Options {
   int checked = 1;  // launches of each kernel that are looked at for races and uninitialised reads
   int architecture = 90;
   int multiprocessors = 8;
-  int host_threads = 0;  // 0: all
-  bool stops = false;    // in a debugger, at the first finding
+  int host_threads = 0;   // 0: all
+  bool stops = false;     // in a debugger, at the first finding
+  bool timeline = false;  // of the first cluster of each kernel that is checked
 };
 Options const& options();
 
@@ -71,12 +73,15 @@ struct Knowledge {
   Clocks seen;
   Clocks visible;
   std::shared_ptr<std::vector<std::uint32_t> const> clusters;  // that have told, by an atomic operation; sorted
+  Cycle cycle = 0;                                             // of the timeline: not before
 
   void join(Knowledge const& other) {
     seen.join(other.seen);
     visible.join(other.visible);
     join_clusters(other.clusters);
+    reach(other.cycle);
   }
+  void reach(Cycle at) { cycle = std::max(cycle, at); }
   void join_clusters(std::shared_ptr<std::vector<std::uint32_t> const> const& others);
 };
 
@@ -120,6 +125,7 @@ struct Statement;
 
 struct WgmmaOperation;  // ptx_wgmma.cpp
 struct BulkStore;       // ptx_bulk.cpp
+struct TensorMemory;    // ptx_tcgen05.cpp
 
 struct Thread {
   Context context = nullptr;
@@ -145,6 +151,13 @@ struct Thread {
   std::vector<Clock> store_clocks;
   std::vector<Clock> product_clocks;
   Clock product_clock = 0;
+  std::vector<Cycle> copy_ends;  // of the same groups, on the timeline
+  std::vector<Cycle> store_ends;
+  std::vector<Cycle> product_ends;
+  Cycle products_end = 0;  // of what it has started
+  Cycle stores_end = 0;
+  char const* section = "";  // of the program, since a mark
+  Cycle section_begins = 0;
   bool fenced_registers = false;
   Knowledge at_fence;                    // what the thread knew at its last fence, which atomic operations tell
   Knowledge since_fence;                 // what it has learnt by them, and knows after its next fence
@@ -160,6 +173,7 @@ struct Actor {
   Clock clock;
   Thread const* thread;  // who started it
   bool is_async;         // by the asynchronous proxy
+  Cycle ends = 0;        // on the timeline
 };
 
 // The CTA-wide barriers.
@@ -180,6 +194,7 @@ struct Cta {
   std::vector<Barrier> warpgroups;  // where the warps of each meet before they multiply
   int done = 0;
   Dim3 index{0, 0, 0};
+  std::shared_ptr<TensorMemory> tensor_memory;  // of Blackwell; null until it is used
 };
 
 // The lanes of a warp that execute a collective instruction.
@@ -267,6 +282,13 @@ class Cluster {
   // Counts what accesses cost; null but for the first cluster of a launch that is checked.
   Requests* requests() { return requests_.get(); }
 
+  // What happens when; null but for the first cluster of a launch that is checked, if it was asked for.
+  Timeline* timeline() { return timeline_.get(); }
+  // Adds a span of the running thread's warp, or of what works beside it, if the thread is the first of its warp.
+  void add_span(char const* beside, std::string const& name, Cycle begin, Cycle end);
+  // TMA moves one box after the other. Returns when one that is started now has been moved.
+  Cycle time_of_tma(std::string const& name, std::size_t bytes);
+
   Cell* shared_cells() { return cells_; }
   char* stack_of(Thread const& thread) { return memory_ + static_cast<std::size_t>(thread.agent) * kStackBytes; }
 
@@ -296,6 +318,8 @@ class Cluster {
   std::vector<std::vector<std::unique_ptr<Collective>>> warps_;  // what lanes of each have come to
   Collective* complete_ = nullptr;                               // that all lanes have come to
   std::unique_ptr<Requests> requests_;
+  std::unique_ptr<Timeline> timeline_;
+  std::vector<Cycle> tma_busy_;  // of each CTA, until when
   std::vector<std::function<void()>> pending_;
   Context scheduler_ = nullptr;
   Thread* current_ = nullptr;
@@ -310,6 +334,24 @@ class Cluster {
 
 // Of this operating-system thread; null outside of kernels.
 extern thread_local Cluster* running;
+
+// A wait of the running thread: a span of its warp, if it lasts.
+class TimedWait {
+ public:
+  explicit TimedWait(Cluster& cluster) : cluster_(cluster), begin_(cluster.current().knows.cycle) {}
+  template <class Name>
+  void end(Name const& name) const {
+    if (cluster_.timeline() == nullptr || cluster_.current().knows.cycle == begin_) return;
+    cluster_.add_span("", name(), begin_, cluster_.current().knows.cycle);
+  }
+
+ private:
+  Cluster& cluster_;
+  Cycle begin_;
+};
+
+// The program has come to a named section.
+void mark(char const* name);
 
 // Checks an access by one instruction (or one of unknown alignment) of the running thread, as the compiler's
 // instrumentation or an instruction makes it; ends the launch if it must not be.

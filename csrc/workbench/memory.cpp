@@ -274,7 +274,8 @@ void access(void const* address, std::size_t bytes, bool is_write, bool is_align
   if (!is_write && !is_written(address, bytes)) {
     cluster.report(Kind::uninitialised, verb(false, bytes) + where_is(address) + ", which nobody has written");
   }
-  Thread const& thread = cluster.current();
+  Thread& thread = cluster.current();
+  thread.knows.cycle += kCyclesOfInstruction;
   look_at_all({thread.agent, thread.clock, &thread, false}, address, bytes, is_write, false, code);
 }
 

@@ -60,6 +60,7 @@
 #define __noinline__ __attribute__((noinline))
 // __global__ and __shared__ stay words: cute_py rewrites what they are part of.
 
+#define CUTE_PY_IN_EMULATOR
 #define __CUDACC__
 #define __NVCC__
 #define __CUDA_ARCH__ CUTE_PY_ARCHITECTURE
@@ -69,7 +70,9 @@
 
 namespace cute_py::workbench {
 
+void mark(char const* name);  // of a section, cute_py/marks.hpp
 void sync_threads();
+std::uint32_t sync_threads_and_vote(char mode, bool holds);
 void sync_warp(std::uint32_t mask);
 void fence(bool is_system);
 std::uint32_t shuffle(char mode, std::uint32_t mask, std::uint32_t value, int lane, int width);
@@ -122,11 +125,27 @@ T shuffled(char mode, unsigned mask, T value, int lane, int width) {
   return value_of<T>(result);
 }
 
+// Of the four bytes of each word, as numbers of type Byte.
+template <class Byte, class Word>
+Word dot_product(Word x, Word y, Word sum) {
+  for (int i = 0; i < 4; ++i) sum += static_cast<Word>(static_cast<Byte>(x >> 8 * i) * static_cast<Byte>(y >> 8 * i));
+  return sum;
+}
+
 }  // namespace cute_py::workbench
 
 inline constexpr int warpSize = 32;
 
 inline void __syncthreads() { ::cute_py::workbench::sync_threads(); }
+inline int __syncthreads_count(int value) {
+  return static_cast<int>(::cute_py::workbench::sync_threads_and_vote('c', value != 0));
+}
+inline int __syncthreads_and(int value) {
+  return static_cast<int>(::cute_py::workbench::sync_threads_and_vote('l', value != 0));
+}
+inline int __syncthreads_or(int value) {
+  return static_cast<int>(::cute_py::workbench::sync_threads_and_vote('n', value != 0));
+}
 inline void __syncwarp(unsigned mask = 0xffffffffu) { ::cute_py::workbench::sync_warp(mask); }
 inline void __threadfence() { ::cute_py::workbench::fence(false); }
 inline void __threadfence_block() { ::cute_py::workbench::fence(false); }
@@ -232,6 +251,21 @@ inline int __ffs(int x) { return __builtin_ffs(x); }
 inline unsigned __umulhi(unsigned x, unsigned y) { return static_cast<unsigned>((std::uint64_t{x} * y) >> 32); }
 inline unsigned long long __umul64hi(unsigned long long x, unsigned long long y) {
   return static_cast<unsigned long long>((static_cast<unsigned __int128>(x) * y) >> 64);
+}
+inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
+  std::uint64_t const bytes = std::uint64_t{y} << 32 | x;
+  unsigned made = 0;
+  for (unsigned i = 0; i < 4; ++i) {
+    unsigned const chosen = selector >> 4 * i & 0xf;
+    auto const byte = static_cast<std::uint8_t>(bytes >> 8 * (chosen & 7));
+    unsigned const filled = byte >= 0x80 ? 0xff : 0;  // as prmt, by the upper bit
+    made |= ((chosen & 8) != 0 ? filled : byte) << 8 * i;
+  }
+  return made;
+}
+inline int __dp4a(int x, int y, int sum) { return ::cute_py::workbench::dot_product<std::int8_t>(x, y, sum); }
+inline unsigned __dp4a(unsigned x, unsigned y, unsigned sum) {
+  return ::cute_py::workbench::dot_product<std::uint8_t>(x, y, sum);
 }
 inline void __brkpt(int = 0) { ::cute_py::workbench::ptx("brkpt;"); }
 inline int __mulhi(int x, int y) { return static_cast<int>((std::int64_t{x} * y) >> 32); }

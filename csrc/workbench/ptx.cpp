@@ -6,12 +6,12 @@
 #include <unordered_map>
 
 #include "workbench/errors.hpp"
-#include "workbench/mbarrier.hpp"
 
 namespace cute_py::workbench {
 
 Execute find_instruction(std::vector<std::string> const& parts) {
-  for (auto const find : {&find_collective, &find_barrier, &find_bulk, &find_wgmma, &find_memory, &find_arithmetic}) {
+  for (auto const find :
+       {&find_collective, &find_barrier, &find_bulk, &find_wgmma, &find_tcgen05, &find_memory, &find_arithmetic}) {
     if (Execute const found = find(parts)) return found;
   }
   return nullptr;
@@ -70,6 +70,7 @@ __attribute__((noinline)) void execute_ptx(char const* text, Operand* operands, 
       cluster->stop(Kind::unsupported, "executes \"" + statement.text + "\", which the emulator does not know",
                     kErrorNotSupported);
     }
+    frame.thread.knows.cycle += kCyclesOfInstruction;
     statement.execute(frame, statement);
   }
 }
@@ -272,7 +273,7 @@ std::uint64_t special(Cluster& cluster, int which) {
   }
 }
 
-void begin_cluster(Cluster&) { mbarriers().clear(); }
+void begin_cluster(Cluster& cluster) { begin_barriers(cluster); }
 void end_of_cluster(Cluster&) {}
 
 bool knows_cluster(Thread const& thread, std::uint32_t serial) {

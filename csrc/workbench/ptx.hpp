@@ -108,6 +108,7 @@ Execute find_collective(std::vector<std::string> const& parts);
 Execute find_barrier(std::vector<std::string> const& parts);
 Execute find_bulk(std::vector<std::string> const& parts);
 Execute find_wgmma(std::vector<std::string> const& parts);
+Execute find_tcgen05(std::vector<std::string> const& parts);
 
 enum Special : int {
   tid_x,
@@ -175,11 +176,14 @@ float element_to_float(std::string_view type, std::uint32_t bits);
 
 // Barriers and asynchronous copies, which C++ functions use, too.
 void sync_threads();
+std::uint32_t sync_threads_and_vote(char mode, bool holds);  // count, all ('l') or any ('n')
+void begin_barriers(Cluster& cluster);
 void sync_warp(std::uint32_t mask);
 void fence(bool is_system);
 void end_of_copies(Thread& thread, Cluster& cluster);
 void end_of_products(Thread& thread, Cluster& cluster);
 void end_of_stores(Thread& thread, Cluster& cluster);
+void end_of_tensor_memory(Cluster& cluster);
 void copies_arrive(Thread& thread, Cluster& cluster, Knowledge& at);
 
 }  // namespace cute_py::workbench

@@ -1,5 +1,7 @@
+#include <array>
 #include <cstring>
 #include <map>
+#include <vector>
 
 #include "workbench/errors.hpp"
 #include "workbench/mbarrier.hpp"
@@ -9,23 +11,68 @@
 namespace cute_py::workbench {
 namespace {
 
-// bar.sync a{, b}; bar.arrive a, b; barrier.sync and barrier.arrive are the same.
+void meet_all();
+
+// What the threads that come to a barrier give to its reduction, of one generation.
+struct Votes {
+  std::uint64_t generation = ~std::uint64_t{0};
+  std::uint32_t given = 0;
+  std::uint32_t holding = 0;
+
+  std::uint32_t result(char mode) const { return mode == 'c' ? holding : mode == 'l' ? holding == given : holding > 0; }
+};
+// Nobody comes to the generation after next before all have read theirs.
+std::map<Barrier const*, std::array<Votes, 2>>& votes() {
+  thread_local std::map<Barrier const*, std::array<Votes, 2>> made;
+  return made;
+}
+
+Votes& give_vote(Barrier const& barrier, bool holds) {
+  Votes& own = votes()[&barrier][barrier.generation % 2];
+  if (own.generation != barrier.generation) own = {barrier.generation, 0, 0};
+  ++own.given;
+  own.holding += holds ? 1 : 0;
+  return own;
+}
+
+// bar.sync a{, b}; bar.arrive a, b; bar.red.op d, a{, b}, p; barrier.sync and kin are the same.
 void barrier(Frame& f, Statement const& s) {
-  auto const number = static_cast<int>(f.get(s.arguments[0]));
+  bool const reduces = s.has("red");
+  std::size_t const first = reduces ? 1 : 0;
+  std::size_t const last = s.arguments.size() - first;  // behind the number of threads
+  auto const number = static_cast<int>(f.get(s.arguments[first]));
   if (number < 0 || number >= kNamedBarriers)
     return f.refuse(s, "there are barriers 0 to 15, not " + std::to_string(number));
-  bool const waits = s.has("sync");
-  if (s.has("red")) return f.refuse(s, "the emulator does not know it");
+  bool const waits = s.has("sync") || reduces;
   int threads = f.cluster.threads_of_cta();
   threads = (threads + kWarp - 1) / kWarp * kWarp;
-  bool const is_whole = s.arguments.size() < 2;
-  if (!is_whole) threads = static_cast<int>(f.get(s.arguments[1]));
+  bool const is_whole = last < first + 2;
+  if (!is_whole) threads = static_cast<int>(f.get(s.arguments[first + 1]));
   if (!waits && is_whole) return f.refuse(s, "it needs a number of threads");
   if (threads <= 0 || threads % kWarp != 0) {
     return f.refuse(s, "a number of threads is a multiple of 32, not " + std::to_string(threads));
   }
-  if (number == 0 && is_whole) return sync_threads();
-  f.cluster.arrive(number, threads, waits);
+  bool const is_sync_threads = number == 0 && is_whole;
+  Cta& cta = f.cluster.cta();
+  Barrier const& named = is_sync_threads ? cta.sync_threads : cta.barriers[static_cast<std::size_t>(number)];
+  Votes const* const given = reduces ? &give_vote(named, f.get(s.arguments[last]) != 0) : nullptr;
+  is_sync_threads ? meet_all() : f.cluster.arrive(number, threads, waits);
+  if (reduces) f.set(s.arguments[0], given->result(s.has("popc") ? 'c' : s.has("and") ? 'l' : 'n'));
+}
+
+// The last generation of the cluster's barrier that each thread has waited for, counted from 1.
+std::vector<std::uint64_t>& passed(Cluster const& cluster) {
+  thread_local std::vector<std::uint64_t> made;
+  made.resize(static_cast<std::size_t>(cluster.threads()));
+  return made;
+}
+
+// What comes before a relaxed arrival is told as far as a fence has released it.
+void tell_what_is_fenced(Thread const& thread, Barrier& barrier) {
+  if (!thread.at_fence.seen.is_empty()) barrier.pending.join(thread.at_fence);
+  for (auto& [at, made] : mbarriers()) {
+    if (made.maker == thread.agent && made.is_fenced && made.told_by == 0) made.told_by = barrier.generation + 1;
+  }
 }
 
 // Of the barrier of a cluster a thread that has ended is no longer part.
@@ -44,7 +91,8 @@ void barrier_of_cluster(Frame& f, Statement const& s) {
     if (thread.cluster_generation != 0) return f.refuse(s, "the thread has arrived and not waited");
     thread.cluster_generation = barrier.generation + 1;
     if (s.has("relaxed")) {
-      ++barrier.arrived;  // tells nothing
+      if (cluster.launch().is_checked) tell_what_is_fenced(thread, barrier);
+      ++barrier.arrived;
     } else {
       cluster.release(barrier.pending);
       ++barrier.arrived;
@@ -55,9 +103,12 @@ void barrier_of_cluster(Frame& f, Statement const& s) {
   if (thread.cluster_generation == 0) return f.refuse(s, "the thread has not arrived");
   std::uint64_t const generation = thread.cluster_generation - 1;
   thread.cluster_generation = 0;
+  TimedWait const timed(cluster);
   cluster.wait([](Thread& t) { return static_cast<Barrier*>(t.waits_for)->generation != t.wait_detail; }, &barrier,
                generation, [](Thread const&) { return std::string("the barrier of its cluster"); });
   cluster.acquire(barrier.completed[generation % 2]);
+  timed.end([] { return std::string("barrier of the cluster"); });
+  passed(cluster)[static_cast<std::size_t>(thread.agent)] = generation + 1;
 }
 
 // An mbarrier as it lies in shared memory. What it stands for is kept beside; these bytes say that nobody has
@@ -89,6 +140,8 @@ void initialise(Frame& f, Statement const& s) {
   Mbarrier& made = mbarriers()[at] = Mbarrier{};
   made.at = at;
   made.expected = made.missing = count;
+  made.maker = f.thread.agent;
+  made.made_at = f.thread.clock;
   Mark const mark{kMagic, count};
   std::memcpy(at, &mark, sizeof(mark));
 }
@@ -101,6 +154,18 @@ void invalidate(Frame& f, Statement const& s) {
   std::memset(at, 0xff, 8);
 }
 
+// An operation on an mbarrier races with plain accesses to it, such as what made it.
+void look_at(Frame& f, void const* at, Mbarrier const& barrier) {
+  Thread& thread = f.thread;
+  bool const knows_of_it = f.cluster.launch().is_checked && barrier.told_by != 0 &&
+                           passed(f.cluster)[static_cast<std::size_t>(thread.agent)] >= barrier.told_by;
+  if (!knows_of_it) return atomic_load_access(at, 8, thread.code);
+  Clocks const known = thread.knows.seen;
+  thread.knows.seen.raise(barrier.maker, barrier.made_at);
+  atomic_load_access(at, 8, thread.code);
+  thread.knows.seen = known;
+}
+
 void* barrier_address(Frame const& f, Statement const& s, Argument const& a) { return f.address(s, a); }
 
 void arrive(Frame& f, Statement const& s) {
@@ -108,7 +173,7 @@ void arrive(Frame& f, Statement const& s) {
   std::size_t const first = returns ? 1 : 0;
   void* const at = barrier_address(f, s, s.arguments[first]);
   Mbarrier& barrier = find(f, s, at);
-  atomic_load_access(at, 8, f.thread.code);
+  look_at(f, at, barrier);
   std::uint64_t const phase = barrier.phase;
   std::uint32_t count = 1;
   if (s.has("expect_tx")) {
@@ -140,7 +205,7 @@ void complete_bytes(Frame& f, Statement const& s) {
 void wait_for_phase(Frame& f, Statement const& s) {
   void* const at = barrier_address(f, s, s.arguments[1]);
   Mbarrier& barrier = find(f, s, at);
-  atomic_load_access(at, 8, f.thread.code);
+  look_at(f, at, barrier);
   std::uint64_t const given = f.get(s.arguments[2]);
   // Of the two phases that can be asked for, one is current. A parity names the one that is, or the one before it.
   std::uint64_t const phase =
@@ -152,7 +217,11 @@ void wait_for_phase(Frame& f, Statement const& s) {
         return place_of(waited.at) + ", which misses " + std::to_string(waited.missing) + " arrivals and " +
                std::to_string(waited.bytes) + " bytes";
       });
-  if (done) f.cluster.acquire(barrier.completed[phase % 2]);
+  if (done) {
+    TimedWait const timed(f.cluster);
+    f.cluster.acquire(barrier.completed[phase % 2]);
+    timed.end([&] { return "wait for " + place_of(at); });
+  }
   f.set(s.arguments[0], done);
 }
 
@@ -196,6 +265,10 @@ std::map<void const*, Mbarrier>& mbarriers() {
   return made;
 }
 
+void fence_mbarriers(Thread const& thread) {
+  for (auto& [at, made] : mbarriers()) made.is_fenced = made.is_fenced || made.maker == thread.agent;
+}
+
 void expect_bytes(Mbarrier& barrier, std::int64_t bytes) { barrier.bytes += bytes; }
 
 void complete_phase(Mbarrier& barrier) {
@@ -206,7 +279,10 @@ void complete_phase(Mbarrier& barrier) {
   ++barrier.phase;
 }
 
-void sync_threads() {
+namespace {
+
+// Barrier 0 of the whole CTA.
+void meet_all() {
   Cluster* const cluster = running;
   if (cluster == nullptr) return;
   Cta& cta = cluster->cta();
@@ -224,7 +300,40 @@ void sync_threads() {
   }
   cluster->wait([](Thread& t) { return static_cast<Barrier*>(t.waits_for)->generation != t.wait_detail; }, &barrier,
                 generation, [](Thread const&) { return std::string("__syncthreads"); });
+  TimedWait const timed(*cluster);
   cluster->acquire(barrier.completed[generation % 2]);
+  timed.end([] { return std::string("__syncthreads"); });
+}
+
+// A function that a program calls, and not as asm: where it is called, for findings.
+void note_caller(void const* frame, void const* returns) {
+  if (running == nullptr) return;
+  Thread& thread = running->current();
+  thread.frame = frame;
+  thread.code = reinterpret_cast<std::uintptr_t>(returns);
+}
+
+}  // namespace
+
+#define CUTE_PY_NOTE_CALLER() note_caller(__builtin_frame_address(0), __builtin_return_address(0))
+
+__attribute__((noinline)) void sync_threads() {
+  CUTE_PY_NOTE_CALLER();
+  meet_all();
+}
+
+__attribute__((noinline)) std::uint32_t sync_threads_and_vote(char mode, bool holds) {
+  if (running == nullptr) return holds ? 1 : 0;
+  CUTE_PY_NOTE_CALLER();
+  Votes const& given = give_vote(running->cta().sync_threads, holds);
+  meet_all();
+  return given.result(mode);
+}
+
+void begin_barriers(Cluster& cluster) {
+  mbarriers().clear();
+  votes().clear();
+  passed(cluster).assign(static_cast<std::size_t>(cluster.threads()), 0);
 }
 
 namespace {
@@ -232,9 +341,8 @@ struct Meeting {
   Thread* thread;
 };
 char const kSyncWarp = 0;
-}  // namespace
 
-void sync_warp(std::uint32_t mask) {
+void meet_warp(std::uint32_t mask) {
   Cluster* const cluster = running;
   if (cluster == nullptr) return;
   Meeting own{&cluster->current()};
@@ -259,11 +367,15 @@ void sync_warp(std::uint32_t mask) {
   cluster->go_on();
 }
 
-namespace {
 void sync_warp_instruction(Frame& f, Statement const& s) {
-  sync_warp(static_cast<std::uint32_t>(f.get(s.arguments[0])));
+  meet_warp(static_cast<std::uint32_t>(f.get(s.arguments[0])));
 }
 }  // namespace
+
+__attribute__((noinline)) void sync_warp(std::uint32_t mask) {
+  CUTE_PY_NOTE_CALLER();
+  meet_warp(mask);
+}
 
 void end_of_thread() {
   Cluster& cluster = *running;

@@ -9,7 +9,7 @@
 // TMA: cp.async.bulk and cp.async.bulk.tensor.
 namespace cute_py::workbench {
 
-// A store out of shared memory that a thread has started: each leaves at the wait for its group.
+// A store out of shared memory that a thread has started: each leaves at the wait for its group, or at once.
 struct BulkStore {
   TensorMap map{};  // of a tensor; magic is 0 without
   int at[5] = {};
@@ -18,6 +18,7 @@ struct BulkStore {
   std::size_t bytes = 0;
   std::string reduction;
   Type type = Type::none;
+  bool has_left = false;
 };
 
 namespace {
@@ -110,6 +111,7 @@ void complete(char* barrier_at, std::size_t bytes, Actor const& actor) {
   if (running->launch().is_checked) {
     if (barrier.pending.seen.is_empty()) barrier.pending.seen = Clocks::zero(running->agents());
     barrier.pending.seen.raise(actor.agent, actor.clock);
+    barrier.pending.reach(actor.ends);
   }
   barrier.bytes -= static_cast<std::int64_t>(bytes);
   complete_phase(barrier);
@@ -140,8 +142,12 @@ void load_tensor(Frame& f, Statement const& s) {
   if (mask >> cluster.ctas() != 0 || mask == 0)
     return f.refuse(s, "its mask names CTAs that the cluster does not have");
   if (offset % 128 != 0) return f.refuse(s, where_is(to) + " is no multiple of 128");
+  // With cta_group::2 the barrier may be that of the other CTA of a pair: of the even one, or of the odd one.
+  bool const is_of_pair = s.has("cta_group::2");
+  auto const barrier_of = [=](int r) { return is_of_pair ? r / 2 * 2 + barrier_rank % 2 : r; };
   std::size_t const bytes = bytes_of_box(map);
-  Actor const actor = next_tma(cluster, f.thread);
+  Actor actor = next_tma(cluster, f.thread);
+  actor.ends = cluster.time_of_tma("load", bytes);
   if (map.address != 0) {
     for_each_element(map, at, offset, [&](std::uint32_t, char* from) {
       if (from != nullptr) bounds(from, map.element_bytes, false, map.element_bytes);
@@ -150,7 +156,7 @@ void load_tensor(Frame& f, Statement const& s) {
   for (int r = 0; r < cluster.ctas(); ++r) {
     if ((mask >> r & 1) == 0) continue;
     char* const own = cluster.cta(r).shared;
-    check_barrier(f, s, own + barrier_offset);
+    check_barrier(f, s, cluster.cta(barrier_of(r)).shared + barrier_offset);
     bounds(own + offset, bytes, true, 16);
     access_as(actor, own + offset, bytes, true);
   }
@@ -174,7 +180,7 @@ void load_tensor(Frame& f, Statement const& s) {
           __builtin_memcpy(own + in_shared, from, map.element_bytes);
         }
       });
-      complete(own + barrier_offset, bytes, actor);
+      complete(cluster.cta(barrier_of(r)).shared + barrier_offset, bytes, actor);
     }
   });
 }
@@ -197,7 +203,8 @@ void load_bytes(Frame& f, Statement const& s) {
   int barrier_rank = 0;
   std::uint32_t const barrier_offset = offset_in_cta(cluster, barrier_at, barrier_rank);
   std::uint32_t const mask = is_multicast ? static_cast<std::uint32_t>(f.get(s.arguments[4])) : 1u << rank;
-  Actor const actor = next_tma(cluster, f.thread);
+  Actor actor = next_tma(cluster, f.thread);
+  actor.ends = cluster.time_of_tma("load", bytes);
   bounds(from, bytes, false, 16);
   access_as(actor, from, bytes, false);
   for (int r = 0; r < cluster.ctas(); ++r) {
@@ -217,9 +224,12 @@ void load_bytes(Frame& f, Statement const& s) {
   });
 }
 
+void leave(BulkStore& store);
+
 void start_store(Frame& f, BulkStore store, char const* from, std::size_t bytes) {
   Thread& thread = f.thread;
   Actor const actor{f.cluster.async_agent(thread), thread.async_clock + 1, &thread, true};
+  thread.stores_end = f.cluster.time_of_tma("store", bytes);
   bounds(from, bytes, false, 16);
   access_as(actor, from, bytes, false);
   if (store.map.magic != 0) {
@@ -232,6 +242,8 @@ void start_store(Frame& f, BulkStore store, char const* from, std::size_t bytes)
     bounds(store.to, bytes, true, 16);
     access_as(actor, store.to, bytes, true);
   }
+  Order const order = options().order;
+  if (order == Order::backward || (order == Order::random && f.cluster.random()() % 2 == 0)) leave(store);
   thread.stores.operations.push_back(new BulkStore(std::move(store)));
 }
 
@@ -303,28 +315,34 @@ void add_element(TensorMap const& map, char* to, char const* from) {
   __builtin_memcpy(to, &a, sizeof(a));
 }
 
-void do_store(BulkStore* store) {
-  if (store->map.magic != 0) {
+void leave(BulkStore& store) {
+  store.has_left = true;
+  if (store.map.magic != 0) {
     int rank = 0;
-    std::uint32_t const first = offset_in_cta(*running, store->from, rank);
-    char const* const shared = store->from - first;
-    for_each_element(store->map, store->at, first, [&](std::uint32_t in_shared, char* to) {
+    std::uint32_t const first = offset_in_cta(*running, store.from, rank);
+    char const* const shared = store.from - first;
+    for_each_element(store.map, store.at, first, [&](std::uint32_t in_shared, char* to) {
       if (to == nullptr) return;
-      if (store->reduction.empty()) {
-        __builtin_memcpy(to, shared + in_shared, store->map.element_bytes);
+      if (store.reduction.empty()) {
+        __builtin_memcpy(to, shared + in_shared, store.map.element_bytes);
       } else {
-        add_element(store->map, to, shared + in_shared);
+        add_element(store.map, to, shared + in_shared);
       }
     });
   } else {
-    std::copy_n(store->from, store->bytes, store->to);
+    std::copy_n(store.from, store.bytes, store.to);
   }
+}
+
+void do_store(BulkStore* store) {
+  if (!store->has_left) leave(*store);
   delete store;
 }
 
 void commit_stores(Frame& f, Statement const&) {
   f.thread.stores.commit();
   f.thread.store_clocks.push_back(++f.thread.async_clock);
+  f.thread.store_ends.push_back(f.thread.stores_end);
 }
 
 void wait_for_stores(Thread& thread, Cluster& cluster, std::size_t left) {
@@ -332,11 +350,17 @@ void wait_for_stores(Thread& thread, Cluster& cluster, std::size_t left) {
   if (groups <= left) return;
   cluster.learn(thread, cluster.async_agent(thread), thread.store_clocks[groups - left - 1]);
   thread.store_clocks.erase(thread.store_clocks.begin(), thread.store_clocks.end() - static_cast<std::ptrdiff_t>(left));
+  for (std::size_t i = 0; i < groups - left && !thread.store_ends.empty(); ++i) {
+    thread.knows.reach(thread.store_ends.front());
+    thread.store_ends.erase(thread.store_ends.begin());
+  }
   thread.stores.complete(left, &do_store);
 }
 
 void wait_for_store_groups(Frame& f, Statement const& s) {
+  TimedWait const timed(f.cluster);
   wait_for_stores(f.thread, f.cluster, static_cast<std::size_t>(f.get(s.arguments[0])));
+  timed.end([] { return std::string("wait for stores by TMA"); });
 }
 
 void prefetch(Frame&, Statement const&) {}

@@ -100,7 +100,7 @@ struct Lane {
   std::uint64_t value;  // of instructions with one input
   std::uint32_t taken;  // and what the lane gets
   bool holds;
-  unsigned char row[16];  // of ldmatrix and stmatrix
+  char* row;  // whose address it gives, of ldmatrix and stmatrix
 };
 
 Lane& lane_of(Collective const& c, int lane) { return *static_cast<Lane*>(c.lanes[static_cast<std::size_t>(lane)]); }
@@ -110,7 +110,7 @@ Argument const& part(Argument const& vector, int i) {
 }
 int parts_of(Argument const& a) { return a.kind == Argument::Kind::vector ? static_cast<int>(a.parts.size()) : 1; }
 
-// mma.sync.aligned.mXnYkZ.row.col{.satfinite}.d.a.b.c
+// mma.sync.aligned.mXnYkZ.alayout.blayout{.satfinite}.d.a.b.c
 struct Mma {
   int m = 0;
   int n = 0;
@@ -125,6 +125,8 @@ struct Mma {
   Sum sum_c = Sum::f32;
   int bits_a = 0;
   int bits_b = 0;
+  bool a_is_row = true;
+  bool b_is_row = false;
   bool saturates = false;
   bool is_exclusive_or = false;
   bool is_known = false;
@@ -142,16 +144,16 @@ int bits_of(std::string const& type) {
 Mma mma_of(Statement const& s) {
   Mma made;
   std::vector<std::string> types;
-  bool after_layouts = false;
+  int layouts = 0;
   for (auto const& part : s.parts) {
     if (std::sscanf(part.c_str(), "m%dn%dk%d", &made.m, &made.n, &made.k) == 3) continue;
-    if (part == "col") {
-      after_layouts = true;
+    if (part == "row" || part == "col") {
+      (layouts++ == 0 ? made.a_is_row : made.b_is_row) = part == "row";
     } else if (part == "satfinite") {
       made.saturates = true;
     } else if (part == "xor") {
       made.is_exclusive_or = true;
-    } else if (after_layouts && part != "and" && part != "popc") {
+    } else if (layouts == 2 && part != "and" && part != "popc") {
       types.push_back(part);
     }
   }
@@ -252,9 +254,7 @@ std::uint64_t bits_of_sum(Sum type, float value) {
 }
 
 // mma.m8n8k4 with float16, of Volta: four products of 8x8x4, each by two groups of four lanes, 16 apart.
-void multiply_volta(Statement const& s, Mma const& mma, Collective& c) {
-  bool const a_is_row = s.parts[4 - 1] == "row";
-  bool const b_is_row = s.parts[5 - 1] == "row";
+void multiply_volta(Mma const& mma, Collective& c) {
   auto const half_at = [&](int lane, std::size_t argument, int i) {
     Lane const& own = lane_of(c, lane);
     std::uint64_t const bits = own.frame->get(part(own.statement->arguments[argument], i / 2));
@@ -278,12 +278,12 @@ void multiply_volta(Statement const& s, Mma const& mma, Collective& c) {
       int const lane = quad * 4 + j % 4 + (j / 4) * 16;
       int const upper = j / 4 * 4;
       for (int i = 0; i < 4; ++i) {
-        if (a_is_row) {
+        if (mma.a_is_row) {
           a[lane % 4 + upper][i] = half_at(lane, 1, i);
         } else {
           a[i + upper][lane % 4] = half_at(lane, 1, i);
         }
-        if (b_is_row) {
+        if (mma.b_is_row) {
           b[i + upper][lane % 4] = half_at(lane, 2, i);
         } else {
           b[lane % 4 + upper][i] = half_at(lane, 2, i);
@@ -379,38 +379,42 @@ void multiply_warp(Mma const& mma, Collective& c) {
   }
 }
 
+// Of an instruction that all 32 lanes execute.
+Collective& whole_warp(Frame const& f, Statement const& s) {
+  Collective& c = f.cluster.collective();
+  if (c.arrived != ~0u) f.refuse(s, "not all lanes of the warp execute it");
+  return c;
+}
+
 void mma_sync(Frame& f, Statement const& s) {
   auto& prepared = const_cast<Statement&>(s).prepared;
   if (prepared == nullptr) prepared = std::make_shared<Mma>(mma_of(s));
   Mma const& mma = *static_cast<Mma const*>(prepared.get());
-  bool const is_volta = mma.m == 8 && mma.n == 8 && mma.k == 4 && (mma.a == "f16" || s.parts.size() == 9);
+  bool const is_volta = mma.m == 8 && mma.n == 8 && mma.k == 4 && mma.a == "f16";
   if (!mma.is_known && !is_volta) return f.refuse(s, "the emulator does not know this product");
-  Lane own{&f, &s, 0, 0, false, {}};
+  Lane own{&f, &s, 0, 0, false, nullptr};
   if (!f.cluster.gather(&s, ~0u, &own)) return;
-  Collective& c = f.cluster.collective();
-  if (c.arrived != ~0u) f.refuse(s, "not all lanes of the warp execute it");
-  is_volta ? multiply_volta(s, mma, c) : multiply_warp(mma, c);
+  Collective& c = whole_warp(f, s);
+  is_volta ? multiply_volta(mma, c) : multiply_warp(mma, c);
   f.cluster.go_on();
 }
 
-// ldmatrix.sync.aligned.m8n8.xN{.trans}.shared.b16: lane i gives the address of row i % 8 of matrix i / 8.
+// ldmatrix.sync.aligned.m8n8.xN{.trans}.shared.b16: lane i gives the address of row i % 8 of matrix i / 8. No lane goes
+// on before all rows are read, or written by stmatrix. These are weak accesses all the same: bar.warp.sync orders them.
 void load_matrix(Frame& f, Statement const& s) {
   if (!s.has("b16")) return f.refuse(s, "the emulator knows matrices of 16-bit elements alone");
   Argument const& to = s.arguments[0];
   int const count = parts_of(to);
   bool const transposed = s.has("trans");
   int const lane = static_cast<int>(special(f.cluster, laneid));
-  Lane own{&f, &s, 0, 0, false, {}};
+  Lane own{&f, &s, 0, 0, false, nullptr};
   if (lane < 8 * count) {
-    void* const at = f.address(s, s.arguments[1]);
-    access(at, 16, false, true, f.thread.code);
-    std::memcpy(own.row, at, 16);
+    own.row = static_cast<char*>(f.address(s, s.arguments[1]));
+    access(own.row, 16, false, true, f.thread.code);
   }
   std::uint32_t registers[4] = {};
-  std::memcpy(&own.value, &count, sizeof(count));
-  Lane* const mine = &own;
-  if (f.cluster.gather(&s, ~0u, mine)) {
-    Collective& c = f.cluster.collective();
+  if (f.cluster.gather(&s, ~0u, &own)) {
+    Collective& c = whole_warp(f, s);
     for (int l = 0; l < kWarp; ++l) {
       if ((c.arrived >> l & 1) == 0) continue;
       Lane const& other = lane_of(c, l);
@@ -439,9 +443,13 @@ void store_matrix(Frame& f, Statement const& s) {
   int const count = parts_of(from);
   bool const transposed = s.has("trans");
   int const lane = static_cast<int>(special(f.cluster, laneid));
-  Lane own{&f, &s, 0, 0, false, {}};
+  Lane own{&f, &s, 0, 0, false, nullptr};
+  if (lane < 8 * count) {
+    own.row = static_cast<char*>(f.address(s, s.arguments[0]));
+    access(own.row, 16, true, true, f.thread.code);
+  }
   if (f.cluster.gather(&s, ~0u, &own)) {
-    Collective& c = f.cluster.collective();
+    Collective& c = whole_warp(f, s);
     for (int l = 0; l < kWarp; ++l) {
       if ((c.arrived >> l & 1) == 0) continue;
       Lane const& other = lane_of(c, l);
@@ -457,17 +465,12 @@ void store_matrix(Frame& f, Statement const& s) {
     }
     f.cluster.go_on();
   }
-  if (lane < 8 * count) {
-    void* const at = f.address(s, s.arguments[0]);
-    access(at, 16, true, true, f.thread.code);
-    std::memcpy(at, own.row, 16);
-  }
 }
 
 void transpose_matrix(Frame& f, Statement const& s) {
-  Lane own{&f, &s, f.get(s.arguments[1]), 0, false, {}};
+  Lane own{&f, &s, f.get(s.arguments[1]), 0, false, nullptr};
   if (f.cluster.gather(&s, ~0u, &own)) {
-    Collective& c = f.cluster.collective();
+    Collective& c = whole_warp(f, s);
     for (int l = 0; l < kWarp; ++l) {
       Lane& other = lane_of(c, l);
       for (int i = 0; i < 2; ++i) {
@@ -484,7 +487,7 @@ void transpose_matrix(Frame& f, Statement const& s) {
 
 // shfl.sync.mode.b32 d{|p}, a, b, c, mask
 void shuffle(Frame& f, Statement const& s) {
-  Lane own{&f, &s, f.get(s.arguments[1]), 0, false, {}};
+  Lane own{&f, &s, f.get(s.arguments[1]), 0, false, nullptr};
   auto const mask = static_cast<std::uint32_t>(f.get(s.arguments[4]));
   if (f.cluster.gather(&s, mask, &own)) {
     Collective& c = f.cluster.collective();
@@ -532,7 +535,7 @@ void shuffle(Frame& f, Statement const& s) {
 
 // vote.sync.{all,any,uni}.pred d, p, mask; vote.sync.ballot.b32 d, p, mask
 void vote(Frame& f, Statement const& s) {
-  Lane own{&f, &s, f.get(s.arguments[1]), 0, false, {}};
+  Lane own{&f, &s, f.get(s.arguments[1]), 0, false, nullptr};
   auto const mask = static_cast<std::uint32_t>(f.get(s.arguments[2]));
   if (f.cluster.gather(&s, mask, &own)) {
     Collective& c = f.cluster.collective();
@@ -555,7 +558,7 @@ void vote(Frame& f, Statement const& s) {
 
 // match.any.sync.b32 d, a, mask
 void match(Frame& f, Statement const& s) {
-  Lane own{&f, &s, f.get(s.arguments[1]), 0, false, {}};
+  Lane own{&f, &s, f.get(s.arguments[1]), 0, false, nullptr};
   auto const mask = static_cast<std::uint32_t>(f.get(s.arguments[2]));
   if (f.cluster.gather(&s, mask, &own)) {
     Collective& c = f.cluster.collective();
@@ -572,7 +575,7 @@ void match(Frame& f, Statement const& s) {
 
 // redux.sync.op.type d, a, mask
 void reduce(Frame& f, Statement const& s) {
-  Lane own{&f, &s, f.get(s.arguments[1]), 0, false, {}};
+  Lane own{&f, &s, f.get(s.arguments[1]), 0, false, nullptr};
   auto const mask = static_cast<std::uint32_t>(f.get(s.arguments[2]));
   if (f.cluster.gather(&s, mask, &own)) {
     Collective& c = f.cluster.collective();
@@ -617,7 +620,7 @@ void reduce(Frame& f, Statement const& s) {
 
 // elect.sync d|p, mask: the lowest lane.
 void elect(Frame& f, Statement const& s) {
-  Lane own{&f, &s, 0, 0, false, {}};
+  Lane own{&f, &s, 0, 0, false, nullptr};
   auto const mask = static_cast<std::uint32_t>(f.get(s.arguments[1]));
   if (f.cluster.gather(&s, mask, &own)) {
     Collective& c = f.cluster.collective();

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "workbench/errors.hpp"
+#include "workbench/mbarrier.hpp"
 #include "workbench/ptx.hpp"
 
 // Loads and stores, atomic operations, fences, cp.async.
@@ -250,6 +251,14 @@ void do_copy(AsyncCopy const& copy) {
 // The clock of a group counts up with each: who has waited for one knows all before it.
 void commit_copies(Frame& f, Statement const&) {
   Thread& thread = f.thread;
+  if (f.cluster.timeline() != nullptr &&
+      thread.copies.operations.size() > (thread.copies.ends.empty() ? 0 : thread.copies.ends.back())) {
+    std::string const beside = "cp.async of warp " + std::to_string(thread.agent % f.cluster.threads_of_cta() / kWarp);
+    f.cluster.add_span(beside.c_str(), "cp.async", thread.knows.cycle, thread.knows.cycle + kCyclesOfCpAsync);
+    thread.copy_ends.push_back(thread.knows.cycle + kCyclesOfCpAsync);
+  } else {
+    thread.copy_ends.push_back(0);
+  }
   thread.copies.commit();
   thread.copy_clocks.push_back(++thread.async_clock);
 }
@@ -259,13 +268,19 @@ void wait_for_copies(Thread& thread, Cluster& cluster, std::size_t left) {
   if (groups <= left) return;
   cluster.learn(thread, cluster.async_agent(thread), thread.copy_clocks[groups - left - 1]);
   thread.copy_clocks.erase(thread.copy_clocks.begin(), thread.copy_clocks.end() - static_cast<std::ptrdiff_t>(left));
+  for (std::size_t i = 0; i < groups - left && !thread.copy_ends.empty(); ++i) {
+    thread.knows.reach(thread.copy_ends.front());
+    thread.copy_ends.erase(thread.copy_ends.begin());
+  }
   thread.copies.complete(left, &do_copy);
 }
 
 void wait_for_copy_groups(Frame& f, Statement const& s) {
   bool const all = s.has("wait_all");
   if (all) commit_copies(f, s);
+  TimedWait const timed(f.cluster);
   wait_for_copies(f.thread, f.cluster, all ? 0 : static_cast<std::size_t>(f.get(s.arguments[0])));
+  timed.end([] { return std::string("wait for cp.async"); });
 }
 
 void fence_memory(Frame& f, Statement const& s) {
@@ -279,7 +294,7 @@ void fence_memory(Frame& f, Statement const& s) {
     ++thread.clock;
     return;
   }
-  if (s.has("mbarrier_init")) return;
+  if (s.has("mbarrier_init")) return fence_mbarriers(f.thread);
   fence(false);
 }
 
@@ -301,6 +316,7 @@ void fence(bool) {
 }
 
 void end_of_copies(Thread& thread, Cluster& cluster) {
+  thread.copy_ends.push_back(0);
   thread.copies.commit();
   thread.copy_clocks.push_back(++thread.async_clock);
   wait_for_copies(thread, cluster, 0);

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "workbench/descriptor.hpp"
 #include "workbench/errors.hpp"
 #include "workbench/ptx.hpp"
 
@@ -46,35 +47,6 @@ Product product_of(Statement const& s) {
   made.is_known = !s.has("sp") && !s.has("b1") && made.bytes == bytes_of_element(made.b);
   return made;
 }
-
-// Where a factor is, as its descriptor says (PTX ISA, "Matrix descriptor format").
-struct Factor {
-  std::uint64_t descriptor;
-  bool k_major;
-  int bytes;
-
-  std::uint32_t place(int row, int k) const {
-    auto const field = [&](int bit) { return static_cast<std::uint32_t>(descriptor >> bit & 0x3fff) * 16; };
-    constexpr int kSpans[] = {16, 128, 64, 32};
-    auto const kind = static_cast<int>(descriptor >> 62);
-    int const span = kSpans[kind];
-    std::uint32_t const leading = field(16);
-    std::uint32_t const strided = field(32);
-    auto const u = [](int x) { return static_cast<std::uint32_t>(x); };
-    std::uint32_t at = field(0);
-    if (k_major) {
-      int const in_bytes = k * bytes;
-      at += u(row % 8 * span) + u(row / 8) * strided;
-      at += kind == 0 ? u(in_bytes % 16) + u(in_bytes / 16) * leading : u(in_bytes);
-    } else {
-      int const run = span / bytes;
-      at += u(row % run * bytes) + u(k % 8 * span);
-      at += kind == 0 ? u(row / run) * strided + u(k / 8) * leading : u(row / run) * leading + u(k / 8) * strided;
-    }
-    std::uint32_t const mask = kind == 0 ? 0 : u(span / 16 - 1);
-    return at ^ ((at >> 7 & mask) << 4);
-  }
-};
 
 }  // namespace
 
@@ -225,6 +197,9 @@ void do_products(Cluster& cluster, Thread& thread, std::size_t left) {
     for (int lane = 0; lane < kWarp; ++lane) {
       Thread& other = *c.thread[lane];
       cluster.learn(other, agent, other.product_clocks[groups - left - 1]);
+      other.knows.reach(other.product_ends[groups - left - 1]);
+      other.product_ends.erase(other.product_ends.begin(),
+                               other.product_ends.end() - static_cast<std::ptrdiff_t>(left));
       other.product_clocks.erase(other.product_clocks.begin(),
                                  other.product_clocks.end() - static_cast<std::ptrdiff_t>(left));
       other.products.complete(left, [](WgmmaOperation* op) { delete op; });
@@ -278,6 +253,16 @@ void mma_async(Frame& f, Statement const& s) {
   if (f.cluster.launch().is_checked && thread.agent % kWarp == 0) {
     read_factors(f, s, *made);
   }
+  if (f.cluster.timeline() != nullptr) {
+    Cycle const begin = std::max(thread.knows.cycle, thread.products_end);
+    thread.products_end = begin + static_cast<Cycle>(p.m) * p.n * p.k * p.bytes / 2 / kFmaPerCycle;
+    int const in_cta = thread.agent % f.cluster.threads_of_cta();
+    if (in_cta % kWarpgroup == 0) {
+      std::string const beside = "tensor cores of warpgroup " + std::to_string(in_cta / kWarpgroup);
+      std::string const shape = 'm' + std::to_string(p.m) + 'n' + std::to_string(p.n) + 'k' + std::to_string(p.k);
+      f.cluster.add_span(beside.c_str(), "wgmma " + shape, begin, thread.products_end);
+    }
+  }
   thread.products.operations.push_back(made.release());
 }
 
@@ -302,10 +287,13 @@ void fence_registers(Frame& f, Statement const& s) {
 void commit_products(Frame& f, Statement const&) {
   f.thread.products.commit();
   f.thread.product_clocks.push_back(++f.thread.product_clock);
+  f.thread.product_ends.push_back(f.thread.products_end);
 }
 
 void wait_for_products(Frame& f, Statement const& s) {
+  TimedWait const timed(f.cluster);
   do_products(f.cluster, f.thread, static_cast<std::size_t>(f.get(s.arguments[0])));
+  timed.end([] { return std::string("wait for wgmma"); });
 }
 
 }  // namespace

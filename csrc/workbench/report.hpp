@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "workbench/costs.hpp"
+#include "workbench/timeline.hpp"
 
 namespace cute_py::workbench {
 
@@ -19,5 +20,8 @@ void note_launch(LaunchRecord record);
 
 // Of a kernel's accesses, of one cluster.
 void note_costs(std::string const& kernel, std::vector<Cost> costs);
+
+// Of one cluster of a kernel.
+void note_timeline(std::string const& kernel, std::vector<Span> const& spans);
 
 }  // namespace cute_py::workbench

@@ -106,6 +106,42 @@ __global__ void check(int* wrong) {
   unsigned turned = 0;
   asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(turned) : "r"((2 * lane) | (2 * lane + 1) << 16));
   EXPECT(turned, r);
+  __shared__ alignas(16) std::uint16_t stored[8 * 8];
+  auto const to = static_cast<unsigned>(__cvta_generic_to_shared(stored + lane % 8 * 8));
+  asm volatile("stmatrix.sync.aligned.m8n8.x1.trans.shared.b16 [%0], {%1};" ::"r"(to), "r"(turned));
+  __syncwarp();
+  EXPECT(stored[lane], matrix[lane]);
+  EXPECT(stored[lane + 32], matrix[lane + 32]);
+
+  EXPECT(__byte_perm(0x33221100u, 0x77665544u, 0x7140u), 0x77114400u);
+  EXPECT(__byte_perm(0x33228100u, 0x77665544u, 0xf980u), 0x00ff0000u);
+  EXPECT(__dp4a(0x01fe0380, 0x02030405, 7), 1 * 2 - 2 * 3 + 3 * 4 - 128 * 5 + 7);
+  EXPECT(__dp4a(0x01fe0380u, 0x02030405u, 7u), 1u * 2 + 254u * 3 + 3u * 4 + 128u * 5 + 7u);
+  for (unsigned i = 0; i < 3; ++i) {
+    EXPECT(__syncthreads_count(lane > i), static_cast<int>(31 - i));
+    EXPECT(__syncthreads_and(lane >= i), i == 0 ? 1 : 0);
+    EXPECT(__syncthreads_or(lane == i + 30), i < 2 ? 1 : 0);
+  }
+  asm volatile("{\n"
+               ".reg .pred p;\n"
+               "setp.lt.u32 p, %1, 20;\n"
+               "bar.red.popc.u32 %0, 1, 32, p;\n"
+               "}\n"
+               : "=r"(r)
+               : "r"(lane));
+  EXPECT(r, 20u);
+  __shared__ char first;
+  __shared__ alignas(256) union {
+    unsigned word;
+    unsigned char byte[4];
+  } second;
+  if (lane == 0) {
+    first = 1;
+    second.word = 0x04030201u;
+  }
+  __syncwarp();
+  EXPECT(__cvta_generic_to_shared(&second) % 256, std::size_t{0});
+  EXPECT(second.byte[2] + first, 4);
 }
 
 int main() {

@@ -1,13 +1,18 @@
-// Every atom multiplies one tile of small integers, which all its types hold exactly.
+// Every atom multiplies tiles of small integers, which all its types hold exactly: one, or of Volta's, each of which eight
+// threads share, the four that a warp holds.
 #include <cstdio>
 
 #include <cute/tensor.hpp>
 
 using namespace cute;
 
+template <class Atom>
+using Atoms = conditional_t<size(typename MMA_Traits<Atom>::ThrID{}) == 8, Layout<Shape<_2, _2, _1>>,
+                            Layout<Shape<_1, _1, _1>>>;
+
 template <class Atom, class TA, class TB, class TC>
 __global__ void multiply(TA const* a, TB const* b, TC* c) {
-  auto mma = make_tiled_mma(Atom{});
+  auto mma = make_tiled_mma(Atom{}, Atoms<Atom>{});
   auto const shape = tile_shape(mma);
   Tensor A = make_tensor(make_gmem_ptr(a), make_layout(select<0, 2>(shape)));
   Tensor B = make_tensor(make_gmem_ptr(b), make_layout(select<1, 2>(shape)));
@@ -37,8 +42,8 @@ int check(char const* name) {
   using TA = typename Traits::ValTypeA;
   using TB = typename Traits::ValTypeB;
   using TC = typename Traits::ValTypeC;
-  constexpr int M = size<0>(typename Traits::Shape_MNK{});
-  constexpr int N = size<1>(typename Traits::Shape_MNK{});
+  constexpr int M = size<0>(typename Traits::Shape_MNK{}) * size<0>(Atoms<Atom>{});
+  constexpr int N = size<1>(typename Traits::Shape_MNK{}) * size<1>(Atoms<Atom>{});
   constexpr int K = size<2>(typename Traits::Shape_MNK{});
   TA a[M * K];
   TB b[N * K];
@@ -80,6 +85,14 @@ int check(char const* name) {
 
 int main() {
   int wrong = 0;
+  CHECK(SM70_8x8x4_F16F16F16F16_TN);
+  CHECK(SM70_8x8x4_F16F16F16F16_NT);
+  CHECK(SM70_8x8x4_F16F16F16F16_NN);
+  CHECK(SM70_8x8x4_F16F16F16F16_TT);
+  CHECK(SM70_8x8x4_F32F16F16F32_TN);
+  CHECK(SM70_8x8x4_F32F16F16F32_NT);
+  CHECK(SM70_8x8x4_F32F16F16F32_NN);
+  CHECK(SM70_8x8x4_F32F16F16F32_TT);
   CHECK(SM75_16x8x8_F32F16F16F32_TN);
   CHECK(SM75_8x8x16_S32S8S8S32_TN);
   CHECK(SM80_16x8x8_F16F16F16F16_TN);

@@ -73,6 +73,7 @@ struct Named {
   static constexpr char const* before = "";
   static constexpr char const* after = "";
   static constexpr bool by_layout = true;
+  static constexpr bool by_type = true;
   static constexpr bool by_tile = false;
 };
 struct NamedByTile : Named {
@@ -89,6 +90,11 @@ struct NamedNestedByTile : NamedNested {
 };
 struct NamedResidues : NamedByTile {
   static constexpr char const* after = "residues";
+};
+// The one variant of its family.
+struct NamedAsFamily : Named {
+  static constexpr bool by_layout = false;
+  static constexpr bool by_type = false;
 };
 
 // Variants of one Config: for each type and each layout one, in the builds of `sets_`.
@@ -162,7 +168,7 @@ constexpr Name name_of() {
     using Tiler = typename Config::CtaTiler;
     Name name;
     name.append(Family::name).append(Naming::before).append(Naming::by_layout ? Layout::letters : "");
-    name.append(numeric::kLettersOf<T>);
+    name.append(Naming::by_type ? numeric::kLettersOf<T> : "");
     if (Naming::by_tile) name.append_tile(cute::size<0>(Tiler{}), cute::size<1>(Tiler{}));
     return name.append(Naming::after);
   }
@@ -227,6 +233,12 @@ template <class Config, class = void>
 inline constexpr bool kConjugates = false;
 template <class Config>
 inline constexpr bool kConjugates<Config, std::enable_if_t<Config::conjugates>> = true;
+
+// Is a family's variant chosen by its name alone?
+template <class Family, class = void>
+inline constexpr bool kByName = false;
+template <class Family>
+inline constexpr bool kByName<Family, std::enable_if_t<Family::by_name>> = true;
 
 // Does TMA move arrays of a kernel?
 template <class Params, class = void>
@@ -341,6 +353,7 @@ constexpr Traits traits_of_gemm(char const* name, Target target) {
   t.tile[1] = cute::size<1>(Tiler{});
   t.tile[2] = cute::size<2>(Tiler{});
   t.fuses = Config::fuses;
+  t.by_name = kByName<Family>;
   return t;
 }
 

@@ -179,6 +179,19 @@ class MMAAtom(Drawable):
             f"  LayoutC_TV: {self.layout_c_tv}\n"
         )
 
+    def to_cpp(self) -> str:
+        """Return the C++ type, ``MMA_Atom<Operation>``. Names are those of the namespace ``cute``.
+
+        Raises LayoutError of a warpgroup's instruction, whose type says how A and B lie in shared memory, which is no
+        part of this atom.
+        """
+        if "GMMA" in self.name or self.name.startswith(("MMA_", "SM90_64x")):
+            raise LayoutError(
+                f"to_cpp: the C++ type of {self.name} says how A and B lie in shared memory, and this atom does not\n"
+                "  next: write the type out, as SM90::GMMA::ss_op_selector gives it"
+            )
+        return f"MMA_Atom<{self.name}>"
+
     def __repr__(self) -> str:
         return f"cute_py.atoms.mma[{self.name!r}]"
 
@@ -291,6 +304,10 @@ class CopyAtom(Drawable):
             f"  ValLayoutRef: {self.val_layout_ref}\n"
             f"  ValueType:    {self.value_type.bits}b\n"
         )
+
+    def to_cpp(self) -> str:
+        """Return the C++ type, ``Copy_Atom<Operation,T>``. Names are those of the namespace ``cute``."""
+        return f"Copy_Atom<{self.name},{self.value_type.name}>"
 
     def __repr__(self) -> str:
         return f"{self.traits!r}.atom({self.value_type.name!r})"

@@ -194,6 +194,10 @@ class TiledMMA(Drawable):
             f"{self.atom}"
         )
 
+    def to_cpp(self) -> str:
+        """Return the C++ type. Names are those of the namespace ``cute``. Raises LayoutError as `MMAAtom.to_cpp` does."""
+        return f"TiledMMA<{self.atom.to_cpp()},{self.atom_layout.to_cpp()},{_tiler_to_cpp(self.permutations)}>"
+
     def __repr__(self) -> str:
         return f"make_tiled_mma({self.atom!r}, {self.atom_layout!r}, {self.permutations!r})"
 
@@ -391,6 +395,10 @@ class TiledCopy(Drawable):
             f"{self.atom}"
         )
 
+    def to_cpp(self) -> str:
+        """Return the C++ type. Names are those of the namespace ``cute``."""
+        return f"TiledCopy<{self.atom.to_cpp()},{self.layout_tv.to_cpp()},{_tiler_to_cpp(self.tiler)}>"
+
     def __repr__(self) -> str:
         return f"TiledCopy({self.atom!r}, {self.layout_tv!r}, {self.tiler!r})"
 
@@ -432,6 +440,15 @@ class ThrCopy:
 
 
 # ---- Makers
+
+
+def _tiler_to_cpp(tiler: Any) -> str:
+    """Return the C++ type of a tiler: of extents and layouts, None for a mode that stays as it is."""
+    if isinstance(tiler, tuple):
+        return f"Tile<{','.join(map(_tiler_to_cpp, tiler))}>"
+    if tiler is None:
+        return "Underscore"
+    return tiler.to_cpp() if isinstance(tiler, Layout) else f"Int<{int(_core.size(tiler))}>"
 
 
 def make_tiled_mma(atom: MMAAtom, atom_layout: Any = None, permutations: Any = (None, None, None)) -> TiledMMA:

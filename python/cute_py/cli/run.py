@@ -5,15 +5,18 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import tempfile
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from cute_py._files import write_whole
+from cute_py.cli.command_error import CommandError
 from cute_py.cli.files import check_output
 from cute_py.workbench import program
 from cute_py.workbench.page import page
 from cute_py.workbench.programs import on_gpu
+from cute_py.workbench.timeline import Timeline, read_marks
 
 __all__ = ["add_parser"]
 
@@ -48,14 +51,27 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--html", metavar="FILE", help="write a page: the source, with findings and costs beside its lines"
     )
+    parser.add_argument(
+        "--timeline",
+        metavar="FILE",
+        help="write what one cluster of the last kernel did and waited for: a picture if the name ends in .svg, else JSON "
+        "for ui.perfetto.dev; on a GPU what the program marks by CUTE_PY_MARK (cute_py/marks.hpp)",
+    )
     parser.add_argument("--json", action="store_true", help="print findings as JSON on standard output")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     settings: dict[str, Any] = {"architecture": options.arch, "include": options.include, "define": options.define}
+    if options.timeline is not None:
+        check_output(Path(options.timeline))
     if options.target == "cuda":
-        return 0 if on_gpu(options.file, *options.arguments, **settings) == 0 else 1
+        with tempfile.TemporaryDirectory(prefix="cute_py-") as folder:
+            marks = Path(folder) / "marks.txt" if options.timeline is not None else None
+            code = on_gpu(options.file, *options.arguments, **settings, marks=marks)
+            if marks is not None:
+                write_timeline(read_marks(marks, Path(options.file).name) if marks.exists() else None, options)
+        return 0 if code == 0 else 1
     if options.html is not None:
         check_output(Path(options.html))
     made = program(options.file, **settings)
@@ -68,7 +84,10 @@ def run(options: argparse.Namespace) -> int:
         checked=options.checked,
         dump=options.dump,
         capture=options.json or options.html is not None,
+        timeline=options.timeline is not None,
     )
+    if options.timeline is not None:
+        write_timeline(result.timelines[-1] if result.timelines else None, options)
     if options.html is not None:
         text = page(result, " ".join([Path(options.file).name, *options.arguments]))
         write_whole(Path(options.html), lambda file: file.write(text.encode()))
@@ -90,3 +109,10 @@ def run(options: argparse.Namespace) -> int:
             print(*result.costs, sep="\n", file=sys.stderr)
         print(result, file=sys.stderr)
     return 0 if result.is_clean else 1
+
+
+def write_timeline(timeline: Timeline | None, options: argparse.Namespace) -> None:
+    if timeline is None or not timeline.spans:
+        where = "mark something by CUTE_PY_MARK" if options.target == "cuda" else "run a program that launches a kernel"
+        raise CommandError(f"--timeline: there is nothing to show\n  next: {where}")
+    timeline.write(options.timeline)

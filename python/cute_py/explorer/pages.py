@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cute_py.drawing.picture import Picture, linking_script, linking_style, to_facts, to_svg_in_page
 from cute_py.errors import CuteError
-from cute_py.explorer import views
+from cute_py.explorer import programs, views
 from cute_py.explorer.views import Query, View
 
 __all__ = ["Answer", "Explorer"]
@@ -35,12 +35,21 @@ _VIEWS: dict[str, tuple[str, Callable[[Query], View]]] = {
     "atoms": ("Atoms", views.atoms),
     "kernels": ("Kernels", views.kernels),
     "kernel": ("", views.kernel),
+    "config": ("Configs", programs.config),
+    "program": ("Programs", programs.Programs(()).view),
     "words": ("Words", views.words),
 }
 
 
 class Explorer:
-    """Answers requests for pages: the whole state is in the address."""
+    """Answers requests for pages: the whole state is in the address.
+
+    `folders` have the CUDA programs that may be opened, compiled and run; nothing else is. Raises OperandError for one
+    that is none.
+    """
+
+    def __init__(self, folders: Sequence[Path] = ()) -> None:
+        self._programs = programs.Programs(folders)
 
     def answer(self, path: str, query: Query) -> Answer:
         """Return the page at a path, such as ``"layout"``, for a query, such as ``{"text": "(4,8):(8,1)"}``."""
@@ -51,14 +60,19 @@ class Explorer:
         if path not in _VIEWS:
             return Answer(404, "text/plain", f"there is no {path!r}; there are: {', '.join(_VIEWS)}\n")
         try:
-            view = _VIEWS[path][1](query)
+            view = self._programs.view(query) if path == "program" else _VIEWS[path][1](query)
         except CuteError as error:
             message = f'<p class="error" role="alert">{escape(str(error))}</p>'
             return Answer(
-                400, "text/html", _page(path, views.form_of(path, query), message + views.examples_of(path), ())
+                400, "text/html", _page(path, self._form_of(path, query), message + views.examples_of(path), ())
             )
         body = "".join(_html(part) for part in view.parts)
         return Answer(200, "text/html", _page(path, view.form, body, view.pictures))
+
+    def _form_of(self, path: str, query: Query) -> str:
+        if path == "program":
+            return self._programs.form(query)
+        return programs.config_form(query) if path == "config" else views.form_of(path, query)
 
 
 def _html(part: str | Picture) -> str:

@@ -70,8 +70,13 @@ form.addEventListener("change", event => {
   query.delete("step");
   location.assign("kernel?" + query);
 });
+// A program is compiled and run, and a Config compiled, when one asks for it.
+function waitsForShow(field) {
+  return ["program", "config"].includes(form.getAttribute("action")) && field.name !== "step";
+}
+
 form.addEventListener("input", event => {
-  if (asksForAnotherForm(event.target)) return;
+  if (asksForAnotherForm(event.target) || waitsForShow(event.target)) return;
   clearTimeout(timer);
   timer = setTimeout(ask, event.target.type === "text" ? 300 : 0);
 });

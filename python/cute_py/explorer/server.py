@@ -5,7 +5,9 @@ from __future__ import annotations
 import hmac
 import secrets
 import threading
+from collections.abc import Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 from cute_py.errors import OperandError
@@ -31,11 +33,14 @@ class Server(ThreadingHTTPServer):
     ----------
     port
         0 for any that is free. Raises OperandError for one that is none or that is taken.
+    folders
+        Of CUDA programs that may be opened, compiled and run. Raises OperandError for one that is none.
     """
 
     daemon_threads = True
 
-    def __init__(self, port: int = 0) -> None:
+    def __init__(self, port: int = 0, folders: Sequence[Path] = ()) -> None:
+        self.explorer = Explorer(folders)
         if not 0 <= port < 1 << 16:
             raise OperandError(f"explore: port must be 0 to 65535, not {port}")
         try:
@@ -45,7 +50,6 @@ class Server(ThreadingHTTPServer):
                 f"explore: cannot listen at port {port}: {error.strerror}\n  next: another port, or 0 for any that is free"
             ) from None
         self.token = secrets.token_urlsafe(16)
-        self.explorer = Explorer()
         self.busy = threading.Lock()  # one answer at a time: they compute
 
     @property
@@ -97,10 +101,10 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
 
-def serve(port: int = 0) -> Server:
+def serve(port: int = 0, folders: Sequence[Path] = ()) -> Server:
     """Start an explorer in a thread of its own and return it; ``server.url`` is its address, ``server.shutdown()`` ends
     it.
     """
-    server = Server(port)
+    server = Server(port, folders)
     threading.Thread(target=server.serve_forever, name="cute-py explore", daemon=True).start()
     return server

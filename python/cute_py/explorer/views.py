@@ -31,16 +31,19 @@ from cute_py.layout.tensor import Tensor
 from cute_py.machine.banks import bank_conflicts, best_swizzle
 
 __all__ = [
+    "Part",
     "Query",
     "View",
     "atoms",
     "banks",
     "examples_of",
     "form_of",
+    "integer",
     "kernel",
     "kernels",
     "layout",
     "operation",
+    "playback_strip",
     "words",
 ]
 
@@ -362,7 +365,7 @@ def banks(query: Query) -> View:
         return query.get(name, _BANKS[name])
 
     tile, write, read = (_layout_of(name, of(name)) for name in ("tile", "write", "read"))
-    vectors = {name: _vector(name, of(name)) for name in ("write_vector", "read_vector")}
+    vectors = {name: integer(name, of(name)) for name in ("write_vector", "read_vector")}
     element = all_atoms.value_type(of("type"))
     for name, tv in (("write", write), ("read", read)):
         if tv.size > _MOST_ACCESSED:
@@ -435,7 +438,8 @@ def _layout_of(name: str, text: str) -> Any:
     return value
 
 
-def _vector(name: str, text: str) -> int:
+def integer(name: str, text: str) -> int:
+    """Return a field's one integer. Raises OperandError."""
     numbers = _numbers(name, text)
     if numbers is None or len(numbers) != 1:
         raise OperandError(f"{name}: one integer is needed, not {text!r}")
@@ -540,8 +544,8 @@ def _kernel_form(query: Query) -> str:
     if show == _TRACE:
         form += field("warp", "Warp", query.get("warp", "0"), size=3)
         try:
-            most = len(_playback(name, _vector("warp", query.get("warp", "0")))) - 1
-            step = min(max(_vector("step", query.get("step", "0")), 0), most)
+            most = len(_playback(name, integer("warp", query.get("warp", "0")))) - 1
+            step = min(max(integer("step", query.get("step", "0")), 0), most)
         except CuteError:
             return form
         form += f'<label>Step, 0 to {most} <input type="range" name="step" min="0" max="{most}" value="{step}"></label>'
@@ -576,7 +580,7 @@ def _kernel(name: str) -> Kernel:
 
 
 def _owner(found: Kernel, query: Query) -> str:
-    i, j = (_vector(name, query.get(name, "0")) for name in "ij")
+    i, j = (integer(name, query.get(name, "0")) for name in "ij")
     row = (i, 0) if found.modes_m > found.modes else i
     owner = found.owner_of(C=(row, j))
     return note(
@@ -615,9 +619,9 @@ def _waves(step: Instruction) -> int:
 
 
 def _trace(found: Kernel, query: Query) -> list[Part]:
-    warp = _vector("warp", query.get("warp", "0"))
+    warp = integer("warp", query.get("warp", "0"))
     steps = _playback(found.name, warp)
-    number = _vector("step", query.get("step", "0"))
+    number = integer("step", query.get("step", "0"))
     if not 0 <= number < len(steps):
         raise OperandError(f"step: warp {warp} makes steps 0 to {len(steps) - 1}, not {number}")
     trace = _traced(found.name)
@@ -642,7 +646,7 @@ def _trace(found: Kernel, query: Query) -> list[Part]:
         note(f"M={m} N={n} K={k} in the emulator, block (0,0). Phases are what lies between barriers; a multiplication of a warpgroup "
              "reads shared memory element by element here."),
         f'<p class="player">{phases} {worst} <noscript>{" ".join(around)}</noscript></p>',
-        _strip(costs, number),
+        playback_strip(costs, number),
         note(f"step {number} of 0 to {len(steps) - 1}, in phase {steps[number].phase}"),
         steps[number]._picture(),
     ]  # fmt: skip
@@ -656,8 +660,10 @@ def _has_conflicts(step: Instruction) -> bool:
 _STRIP = (1000, 60)  # units across and up
 
 
-def _strip(costs: Sequence[tuple[str, int]], now: int) -> str:
-    """Return a bar for each step, as high as its wavefronts or segments, or for some steps the highest of them."""
+def playback_strip(costs: Sequence[tuple[str, int]], now: int, unit: str = "") -> str:
+    """Return a bar for each step, as high as its wavefronts or segments, or for some steps the highest of them; or as
+    what it costs in another unit.
+    """
     across, up = _STRIP
     together = -(-len(costs) // across)
     most = {kind == "global": 1 for kind, _ in costs}
@@ -673,12 +679,17 @@ def _strip(costs: Sequence[tuple[str, int]], now: int) -> str:
         )
     position = across * now / len(costs)
     shared, memory = most.get(False, 0), most.get(True, 0)
+    said = (
+        f"Wavefronts of each step that reads (blue) or writes (orange) shared memory, at most {shared}; segments of global "
+        f"memory (green), at most {memory}, on a scale of their own."
+    )
+    if unit:
+        said = f"How long each step lasts, at most {memory} {unit}."
     return (
         f'<svg class="strip" role="img" aria-label="What each of the {len(costs)} steps costs" data-steps="{len(costs)}" '
         f'viewBox="0 -4 {across} {up + 4}" width="100%" height="{up + 4}" preserveAspectRatio="none">{"".join(bars)}'
         f'<rect class="now" x="{position:.2f}" y="-4" width="2" height="{up + 4}"/></svg>'
-        f'<p class="note">Wavefronts of each step that reads (blue) or writes (orange) shared memory, at most {shared}; segments of global '
-        f"memory (green), at most {memory}, on a scale of their own.</p>"
+        f'<p class="note">{said}</p>'
     )
 
 

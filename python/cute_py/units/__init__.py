@@ -62,7 +62,7 @@ def compile_unit(
     if wanted != "cuda" and architectures:
         raise OperandError("compile_unit: architectures= are those of GPUs\n  next: target='cuda'")
     if wanted == "cuda":
-        compiler = gpu_compiler(architectures or _architectures_here())
+        compiler = gpu_compiler(architectures or architectures_here("compile_unit"))
     else:
         compiler = emulator_compiler() if wanted == "emulator" else cpu_compiler()
     if is_for_cpu:
@@ -76,13 +76,16 @@ def compile_unit(
     return compile_source(Source(folder.name, text, {own: folder}, tuple(flags)), compiler)
 
 
-def _architectures_here() -> list[str]:
-    """Return those of the GPUs of this machine; from 9.0 on with the instructions that one generation alone has."""
+def architectures_here(function: str) -> list[str]:
+    """Return those of the GPUs of this machine; from 9.0 on with the instructions that one generation alone has.
+
+    Raises OperandError, in the name of a function, where there is no GPU.
+    """
     capabilities = [gpu["compute_capability"] for gpu in _core.devices()]
     found = {major * 10 + minor for major, minor in capabilities}
     if not found:
         raise OperandError(
-            "compile_unit: there is no GPU here to compile for\n  next: architectures=['90a'], or target='emulator'"
+            f"{function}: there is no GPU here to compile for\n  next: architectures=['90a'], or target='emulator'"
         )
     return [f"{number}a" if number >= 90 else str(number) for number in sorted(found)]
 

@@ -80,14 +80,14 @@ def find_unit(name: str) -> None:
 def compile_all(names: Iterable[str] | None = None, *, workers: int | None = None) -> int:
     """Compile those of these variants, or of all, that the cache lacks, in parallel; return how many. Raises UnitError.
 
-    A build with ``CUTE_PY_EMULATOR=ON`` has them all, and lacks none.
+    A build with ``CUTE_PY_EMULATOR=ON`` has them all, and lacks none; nor do the variants of a unit that was loaded.
     """
     if build()["has_emulator"]:
         return 0
     table = tables.read("kernels")
     lists: dict[str, list[str]] = {}
     for name in table if names is None else names:
-        if look_up(name) is None:
+        if name in table and look_up(name) is None:
             lists.setdefault(table[name]["list"], []).append(name)
     chunks = [chunk for of_list in lists.values() for chunk in even_chunks(of_list)]
     if not chunks:

@@ -185,6 +185,12 @@ class Symbols:
             for (file, number, kernel, space, is_write, size), counts in sorted(sums.items())
         )
 
+    def lines(self, addresses: Iterable[int]) -> dict[int, Line | None]:
+        """Return of each address the innermost place in the program's own source."""
+        wanted = sorted(set(addresses))
+        self._look_up(wanted)
+        return {address: self._own_line(self._stack([address])) for address in wanted}
+
     def _finding(self, found: dict[str, Any]) -> Finding:
         stack, other = (self._stack(found[place]["code"]) for place in ("place", "other"))
         thread, block = (found["place"].get(name) for name in ("thread", "block"))

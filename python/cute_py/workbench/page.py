@@ -10,7 +10,7 @@ from pathlib import Path
 from cute_py.workbench.findings import Cost, Finding, Line
 from cute_py.workbench.programs import Run
 
-__all__ = ["page"]
+__all__ = ["page", "source_of"]
 
 _AROUND = 12  # lines of a long source that are shown before and after one that something is said of
 _SHORT = 400  # lines of a source that is shown whole
@@ -58,7 +58,7 @@ def page(run: Run, title: str) -> str:
             "</ol>",
         ]
     for file in _files(run):
-        body += [f"<h2>{escape(_short(file))}</h2>", _source(file, run)]
+        body += [f"<h2>{escape(_short(file))}</h2>", source_of(file, run)]
     if run.output:
         body += ["<h2>Output</h2>", f'<pre class="source">{escape(run.output)}</pre>']
     return (
@@ -118,7 +118,8 @@ def _files(run: Run) -> list[str]:
     return [file for file in dict.fromkeys(line.file for line in lines) if Path(file).is_file()]
 
 
-def _source(file: str, run: Run) -> str:
+def source_of(file: str, run: Run, now: int | None = None) -> str:
+    """Return the lines of a source with what is said of them, as HTML; the line `now` is one that stands out."""
     findings: dict[int, list[Finding]] = defaultdict(list)
     notes: dict[int, list[Finding]] = defaultdict(list)
     costs: dict[int, list[Cost]] = defaultdict(list)
@@ -131,7 +132,7 @@ def _source(file: str, run: Run) -> str:
         if cost.line.file == file:
             costs[cost.line.number].append(cost)
     text = Path(file).read_text(errors="replace").splitlines()
-    wanted = {*findings, *notes, *costs}
+    wanted = {*findings, *notes, *costs, *([] if now is None else [now])}
     shown = range(1, len(text) + 1) if len(text) <= _SHORT else _near(wanted, len(text))
     has_costs = bool(costs)
     rows, before = [], 0
@@ -139,7 +140,8 @@ def _source(file: str, run: Run) -> str:
         if number != before + 1:
             rows.append(f'<tr class="more"><td class="number">...</td><td colspan="{1 + has_costs}"></td></tr>')
         before = number
-        marked = ' class="marked"' if number in findings else ""
+        classes = [name for name, holds in (("marked", number in findings), ("current", number == now)) if holds]
+        marked = f' class="{" ".join(classes)}"' if classes else ""
         column = f'<td class="cost" title="{_title(costs[number])}">{_cost(costs[number])}</td>' if has_costs else ""
         rows.append(
             f'<tr id="{_anchor(file, number)}"{marked}><td class="number">{number}</td>{column}'

@@ -25,6 +25,7 @@ from cute_py.units.compiler import Source, first_program, gpu_compiler, home, ho
 from cute_py.units.emulator import Progress
 from cute_py.workbench.findings import Cost, Finding, Symbols
 from cute_py.workbench.source import included, rewrite
+from cute_py.workbench.timeline import Timeline, timelines_of
 
 __all__ = ["Program", "Run", "program"]
 
@@ -52,6 +53,8 @@ class Run:
         What it printed, if it was asked for.
     costs
         Bank conflicts and sectors of the accesses of each line, of one cluster of each kernel.
+    timelines
+        What one cluster of each kernel did and waited for, if it was asked for.
     """
 
     exit_code: int
@@ -61,6 +64,7 @@ class Run:
     seconds: float
     output: str | None = None
     costs: tuple[Cost, ...] = ()
+    timelines: tuple[Timeline, ...] = ()
 
     @property
     def is_clean(self) -> bool:
@@ -107,6 +111,7 @@ class Program:
         checked: int = 1,
         dump: str | os.PathLike[str] | None = None,
         capture: bool = False,
+        timeline: bool = False,
         timeout: float | None = None,
     ) -> Run:
         """Run it with these arguments.
@@ -114,7 +119,8 @@ class Program:
         `order` is that of threads; "random" goes by `seed`. The first `checked` launches of each kernel with one shape
         are looked at for races, missing fences and reads of what nobody wrote; the rest for what lies out of bounds
         alone. Arrays on the device are written to the folder `dump` when they are freed, ``array-N.bin``, counted as
-        they were allocated. With `capture` what it prints is in the result. Raises OperandError for another order or a
+        they were allocated. With `capture` what it prints is in the result, and with `timeline` what one cluster of
+        each kernel did and waited for. Raises OperandError for another order or a
         folder that is none, and subprocess.TimeoutExpired after `timeout` seconds.
         """
         if order not in ("forward", "backward", "random"):
@@ -127,6 +133,8 @@ class Program:
             report = Path(folder) / "report.json"
             settings: dict[str, object] = {"report": report, "order": order, "seed": seed, "checked": checked}
             settings["architecture"] = re.sub(r"\D", "", self.architecture)
+            if timeline:
+                settings["timeline"] = 1
             if dump is not None:
                 settings["dump"] = Path(dump).resolve()
             environment = {**os.environ, "CUTE_PY_WORKBENCH": ";".join(f"{k}={v}" for k, v in settings.items())}
@@ -137,13 +145,14 @@ class Program:
             )
             output = done.stdout.decode(errors="replace") if capture else None
             seconds = time.monotonic() - began
-            found: dict[str, Any] = {"findings": [], "left_out": 0, "launches": [], "costs": []}
+            found: dict[str, Any] = {"findings": [], "left_out": 0, "launches": [], "costs": [], "timelines": []}
             if report.exists():
                 found = json.loads(report.read_text())
         symbols = Symbols(self.path, self.file)
         findings = symbols.findings(found["findings"])
         launches, costs = tuple(found["launches"]), symbols.costs(found["costs"])
-        return Run(done.returncode, findings, found["left_out"], launches, seconds, output, costs)
+        timelines = timelines_of(symbols, found["timelines"])
+        return Run(done.returncode, findings, found["left_out"], launches, seconds, output, costs, timelines)
 
     def debug(self, *arguments: object, order: str = "forward", seed: int = 0) -> int:
         """Run it in gdb, which stops in the thread that does something wrong; return gdb's exit code.
@@ -210,7 +219,14 @@ def _preprocessor_flags(path: Path, settings: _Settings) -> list[str]:
         flags.append(f"-D__CUDA_ARCH_FEAT_SM{number}_ALL")
     flags += ["-DTHRUST_DEVICE_SYSTEM=THRUST_DEVICE_SYSTEM_CPP", *(f"-D{macro}" for macro in settings.define)]
     own = _headers() / "csrc"
-    folders = [own / "workbench" / "include", own, path.parent, *settings.include, _headers() / "cutlass"]
+    folders = [
+        own / "workbench" / "include",
+        own / "workbench" / "marks",
+        own,
+        path.parent,
+        *settings.include,
+        _headers() / "cutlass",
+    ]
     flags += [f"-I{folder}" for folder in folders]
     flags += [f"-isystem{_headers() / 'cuda' / 'cccl'}", f"-isystem{_headers() / 'cuda'}"]
     if re.search(rb"^\s*#\s*include\s*[<\"](?:thrust|cub)/", path.read_bytes(), flags=re.MULTILINE):
@@ -246,13 +262,27 @@ def _tool(name: str) -> str:
     return found[0]
 
 
+def _joined(objects: Sequence[Path], folder: Path) -> Path:
+    """Return one object with its own instances of templates: a linker would take a program's, instrumented ones."""
+    named, joined, words = Source("workbench", ""), folder / "workbench.joined.o", folder / "weak.txt"
+    command = [host_compiler()[0], "-r", "-nostdlib", "-Wl,--force-group-allocation"]
+    run(named, [*command, *map(str, objects), "-o", str(joined)])
+    listed = run(named, [_tool("nm"), "-P", "-g", "--defined-only", str(joined)])
+    symbols = [line.split()[:2] for line in listed.splitlines()]
+    words.write_text("".join(f"{name}\n" for name, kind in symbols if kind in "WVu"))
+    run(named, [_tool("objcopy"), f"--localize-symbols={words}", str(joined)])
+    return joined
+
+
 @memory
 def _runtime() -> Path:
     """Return the library that programs are linked with, compiled now if the cache has none."""
     sources = sorted((_headers() / "csrc" / "workbench").glob("*.cpp"))
     path, version = host_compiler()
     flags = ["-std=c++17", "-O2", "-g1", "-w", "-fno-omit-frame-pointer", *_machine_flags()]
-    key = hashlib.sha256("\0".join([*flags, version]).encode())
+    if "clang" not in version:
+        flags.append("-fno-gnu-unique")  # objcopy makes no such symbol local
+    key = hashlib.sha256("\0".join([*flags, version, "joined"]).encode())
     for file in sorted((_headers() / "csrc" / "workbench").rglob("*")):
         if file.is_file():
             key.update(file.name.encode() + file.read_bytes())
@@ -276,7 +306,7 @@ def _runtime() -> Path:
             with ThreadPoolExecutor(max(1, len(os.sched_getaffinity(0)))) as pool:
                 objects = list(pool.map(compile_one, sources))
             made = Path(f"{found}.{os.getpid()}.part")
-            run(Source("workbench", ""), [_tool("ar"), "rcs", str(made), *map(str, objects)])
+            run(Source("workbench", ""), [_tool("ar"), "rcs", str(made), str(_joined(objects, Path(folder)))])
             return cache.publish(name, made, ".a")
 
 
@@ -348,7 +378,13 @@ def _compiled(path: Path, known_as: Path, settings: _Settings) -> Path:
             source, objects = folder / "program.cpp", folder / "program.o"
             source.write_text(text)
             began = time.monotonic()
-            run(named, [compiler, *flags, "-c", str(source), "-o", str(objects)])
+            command = [compiler, *flags, "-c", str(source), "-o", str(objects)]
+            try:
+                run(named, command)
+            except UnitError as error:  # of a class's name that it used before with another meaning, which nvcc takes
+                if "changes meaning" not in str(error):
+                    raise
+                run(named, [*command, "-fpermissive"])
             redefined = [f"--redefine-sym={word}=cute_py_{word}" for word in _COPIES]
             run(named, [_tool("objcopy"), *redefined, str(objects)])
             made = Path(f"{found}.{os.getpid()}.part")
@@ -368,10 +404,12 @@ def on_gpu(
     architecture: str = "90a",
     include: Sequence[str | os.PathLike[str]] = (),
     define: Sequence[str] = (),
+    marks: Path | None = None,
 ) -> int:
     """Compile a CUDA program with nvcc, unless the cache has it, run it on the GPU, and return its exit code.
 
-    Raises UnitError where there is no nvcc, and with its words where the program does not compile.
+    What it marks (cute_py/marks.hpp) is written to the file `marks`. Raises UnitError where there is no nvcc, and with
+    its words where the program does not compile.
     """
     path = Path(file).resolve()
     if not path.is_file():
@@ -380,6 +418,7 @@ def on_gpu(
     folders = [path.parent, *map(Path, include)]
     flags = ["-std=c++17", "-O3", "-w", *compiler.targets[0], "--expt-relaxed-constexpr", *(f"-D{x}" for x in define)]
     flags += [*(f"-I{folder}" for folder in folders), f"-isystem={_headers() / 'cutlass'}"]
+    flags.append(f"-I{_headers() / 'csrc' / 'workbench' / 'marks'}")
     named = Source(path.name, "")
     text = run(named, [compiler.path, *flags, "-E", str(path)])
     key = hashlib.sha256("\0".join([text, compiler.version, *compiler.targets[0]]).encode()).hexdigest()
@@ -393,4 +432,5 @@ def on_gpu(
                 cache.publish(key, made, ".program")
             finally:
                 made.unlink(missing_ok=True)
-    return subprocess.run([found, *map(str, arguments)], check=False).returncode
+    environment = {**os.environ, "CUTE_PY_MARKS": str(marks)} if marks is not None else None
+    return subprocess.run([found, *map(str, arguments)], env=environment, check=False).returncode

@@ -28,6 +28,8 @@ _SCAN = re.compile("|".join((_MARKER, _PRAGMA, _RAW_STRING, _STRING, _CHARACTER,
 _TOKEN = re.compile(
     "|".join((_RAW_STRING, _STRING, _CHARACTER, r"^#[^\n]*$", r"::|[(){}\[\]<>;,:]")), re.MULTILINE | re.DOTALL
 )
+_ALIGNMENT = re.compile(r"\balignas\s*\((?:[^()]|\([^()]*\))*\)|__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)")
+_TYPE_BODY = re.compile(r"((?:[^;{}]*\s)?)\b(struct|union|class|enum)\b([^;{}]*)\{")
 
 
 @dataclass(frozen=True)
@@ -230,19 +232,31 @@ def _shared(source: str, at: int, after: int, here: _Place) -> _Edit:
             break
     if end < 0:
         raise here.error("a __shared__ declaration without an end")
-    declaration = f"{before} {source[after:end]}"
-    is_dynamic = bool(re.search(r"\bextern\b", declaration))
-    declaration = re.sub(r"\b(extern|static|__shared__)\b", " ", declaration)
-    declaration = re.sub(
-        r"\balignas\s*\((?:[^()]|\([^()]*\))*\)|__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)", " ", declaration
-    )
-    kind = ""
     made: list[str] = []
+    text = source[after:end]
+    if body := _TYPE_BODY.match(text):
+        # A type that is declared with the variable: it gets a name, by which a reference's type can be said.
+        close = _matching(text, body.end() - 1)
+        rest = _ALIGNMENT.sub(" ", body[3])
+        named = re.match(r"\s*(?:class\s+)?(\w+)", rest)
+        name = named[1] if named else f"cute_py_shared_{at}"
+        head = f"{body[2]} {' '.join(_ALIGNMENT.findall(body[3]))}{rest if named else f' {name}{rest}'}"
+        made.append(f"{head}{text[body.end() - 1 : close + 1]};")
+        text = f"{body[1]} {name} {text[close + 1 :]}"
+    declaration = re.sub(r"\b(static|__shared__)\b", " ", f"{before} {text}")
+    is_dynamic = bool(re.search(r"\bextern\b", declaration))
+    declaration = re.sub(r"\bextern\b", " ", declaration)
+    alignment = ""
+    if (specifiers := _ALIGNMENT.findall(declaration)) and not is_dynamic:
+        made.append(f"struct {' '.join(specifiers)} cute_py_aligned_{at} {{}};")
+        alignment = f", alignof(cute_py_aligned_{at})"
+    declaration = _ALIGNMENT.sub(" ", declaration)
+    kind = ""
     for part in _split(declaration, angles=True):
         declarator = re.search(r"([A-Za-z_]\w*)\s*((?:\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\]\s*)*)$", part.strip())
         if declarator is None:
             raise here.error(f"a __shared__ declaration that is not understood: {part.strip()}")
-        if not made:
+        if not kind:
             kind = part.strip()[: declarator.start()].strip()
             if not kind:
                 raise here.error(f"a __shared__ declaration that is not understood: {part.strip()}")
@@ -250,7 +264,7 @@ def _shared(source: str, at: int, after: int, here: _Place) -> _Edit:
         if is_dynamic:
             made.append(f"auto& {name} = {_NAMESPACE}dynamic_shared<{kind}>();")
         else:
-            made.append(f"auto& {name} = {_NAMESPACE}shared_variable<{kind} {extents}>([] {{}});")
+            made.append(f"auto& {name} = {_NAMESPACE}shared_variable<{kind} {extents}{alignment}>([] {{}});")
     return _Edit(first, end + 1, " ".join(made))
 
 
@@ -328,7 +342,8 @@ def _asm(source: str, at: int, after: int, here: _Place) -> _Edit | None:
         return _Edit(at, close + 1, "static_cast<void>(0)")
     operands = []
     for index, part in enumerate(parts[1:3]):
-        for operand in _split(part):
+        # CuTe leaves out a comma between two operands (copy_sm100.hpp), and nvcc takes it.
+        for operand in _split(re.sub(r'\)(\s*"\w+"\s*\()', r"),\1", part)):
             if not operand.strip():
                 continue
             found = re.match(r'\s*(?:\[\w+\]\s*)?"([^"]*)"\s*\((.*)\)\s*$', operand, flags=re.DOTALL)
