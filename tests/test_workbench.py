@@ -212,6 +212,19 @@ def test_tensor_memory_has_rules(columns: int, lane: int, frees: int, says: str 
         assert says in finding.text
 
 
+@pytest.mark.compiler
+def test_a_kernel_takes_tensors_of_pytorch() -> None:
+    torch = pytest.importorskip("torch")
+    scale = workbench.inline("__global__ void scale(float* x, float by) { x[threadIdx.x] *= by; }").kernel("scale")
+    x = torch.arange(32, dtype=torch.float32)
+    assert scale(x, 3.0, grid=1, block=32).is_clean
+    assert torch.equal(x, 3 * torch.arange(32, dtype=torch.float32))
+    with pytest.raises(OperandError, match="argument 0 is no array on the host that NumPy can see"):
+        scale(torch.ones(32, dtype=torch.float32, device="meta"), 3.0, grid=1, block=32)
+    with pytest.raises(OperandError, match="not contiguous"):
+        scale(torch.ones(64)[::2], 3.0, grid=1, block=32)
+
+
 MARKED = """
 #include <cstdio>
 #include <cute_py/marks.hpp>

@@ -81,8 +81,8 @@ class Kernel:
     ) -> Run:
         """Run the kernel in the emulator, and return what was found; arrays have what it wrote.
 
-        `arguments` are those of the kernel: NumPy arrays become pointers to their elements in C order, float16 to
-        CuTe's ``half_t`` if the source includes CuTe; Python's numbers become int, long long or double, NumPy's keep
+        `arguments` are those of the kernel: NumPy arrays, and tensors of PyTorch and others on the host, become
+        pointers to their elements in C order, float16 to CuTe's ``half_t`` if the source includes CuTe; Python's numbers become int, long long or double, NumPy's keep
         their types; what has ``to_cpp()``, such as a `Layout`, becomes an object of its static type; text is C++ as it
         is. `grid`, `block` and `cluster` are up to three extents, `shared` the bytes of dynamic shared memory. An array
         is copied to the emulated device and back, as it would be to a GPU; one that is passed twice is one there, too.
@@ -91,7 +91,8 @@ class Kernel:
         """
         arrays: list[np.ndarray] = []
         before, expressions, after = [], [], []
-        for position, argument in enumerate(arguments):
+        for position, given in enumerate(arguments):
+            argument = self._on_host(given, position)
             if isinstance(argument, np.ndarray):
                 kind = self._type_of(argument.dtype, position)
                 if not argument.flags.c_contiguous:
@@ -141,6 +142,18 @@ class Kernel:
                 elif found.tobytes() != array.tobytes():
                     raise OperandError(f"{self.name}: wrote to an array that is read-only\n  next: a copy of it")
         return result
+
+    def _on_host(self, argument: Any, position: int) -> Any:
+        """Return the memory of another library's array as one of NumPy."""
+        if isinstance(argument, (np.ndarray, np.generic)) or not hasattr(argument, "__dlpack__"):
+            return argument
+        try:
+            return np.from_dlpack(argument)
+        except (BufferError, RuntimeError, TypeError) as error:
+            raise OperandError(
+                f"{self.name}: argument {position} is no array on the host that NumPy can see: {error}\n"
+                "  next: a copy of it there, as by .cpu(), or numpy.asarray of it"
+            ) from None
 
     def _type_of(self, dtype: np.dtype[Any], position: int) -> str:
         uses_cute = "cute/" in self.module.text or "cutlass/" in self.module.text
