@@ -61,6 +61,10 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     ("sgemm_sm80_nt_f32", {"smem_a": "(128,16):(16,1)"}, "they are at the places", "a multiple of 4"),
     ("sgemm_sm80_nt_f32", {"smem_a": "(96,16):(1,96)"}, "96 elements of mode 0 do not divide BLK_M=128", "128"),
     ("sgemm_sm80_nt_f32", {"smem_b": "(128,16,2):(1,128,2048)"}, "its third mode has 2 stages", "a mode of 3"),
+    ("sgemm_2_tn_f32", {"smem_a": "(128,8):(1,127)"}, "share the place 127", "greater strides"),
+    ("sgemm_2_tn_f32", {"smem_a": "(128,8):(1,-128)"}, "before its beginning", "not negative"),
+    ("sgemm_2_tn_f32", {"smem_a": "(128,8):(1,20000)"}, "it reaches over 560512 bytes", "smaller strides"),
+    ("sgemm_2", {}, "is a family of kernels", "sgemm_2_nt_f32"),
     ("sgemm_sm80_nt_f32", {"smem_b": "128:1"}, "has rank 1", "two modes of 128 and 16"),
     ("sgemm_sm80_nt_f32", {"smem_b": "(128,16"}, "is no layout", "or its text"),
     ("sgemm_sm80_nt_f32", {"copy_a": make_tiled_copy(WIDE, Layout((32, 4)), Layout((4, 1)))}, "it has 128 threads", "256 threads"),
@@ -180,7 +184,7 @@ def test_bank_conflicts_of_a_layout_show_and_go() -> None:
 
 
 def test_a_search_says_what_was_refused() -> None:
-    found = workbench.search("sgemm_sm80_nt_f32", {"tiler": [(48, 128, 16), (96, 96, 16)]})
+    found = workbench.search("sgemm_sm80_nt_f32", {"tiler": [(48, 128, 16)], "smem_a": [None, "(128,16):(1,127)"]})
     assert [judged.config for judged in found] == [None, None]
     assert "no multiple" in str(found)
     with pytest.raises(OperandError, match="no Config of sgemm_sm80_nt_f32 in this space is right"):

@@ -232,7 +232,12 @@ def test_programs_of_a_folder_are_run_and_nothing_else(tmp_path: Path) -> None:
         answer = opened.answer("program", {"file": name})
         assert answer.status == 400
         assert "there is no program" in text_of(answer.body)
-    answer = opened.answer("program", {"file": "inside/waits.cu", "track": "block 0 warp 0", "step": "0"})
+    shown = text_of(opened.answer("program", {"file": "inside/waits.cu"}).body)
+    assert "Show compiles it and runs it with these arguments" in shown
+    assert "__global__ void waits" in shown
+    answer = opened.answer(
+        "program", {"file": "inside/waits.cu", "arguments": "", "track": "block 0 warp 0", "step": "0"}
+    )
     assert answer.status == 200, text_of(answer.body)
     text = text_of(answer.body)
     assert "waits.cu:4: race: waits: thread 0 of block 0 writes 4 bytes" in text.replace("&#x27;", "'")
@@ -241,7 +246,9 @@ def test_programs_of_a_folder_are_run_and_nothing_else(tmp_path: Path) -> None:
     assert 'class="marked"><td class="number">4</td>' in answer.body
     assert '<svg xmlns="http://www.w3.org/2000/svg" class="timeline"' in answer.body
     assert "<style>" not in answer.body
-    beyond = opened.answer("program", {"file": "inside/waits.cu", "track": "block 0 warp 0", "step": "7"})
+    beyond = opened.answer(
+        "program", {"file": "inside/waits.cu", "arguments": "", "track": "block 0 warp 0", "step": "7"}
+    )
     assert beyond.status == 400
     assert "has steps 0 to 0, not 7" in text_of(beyond.body)
 

@@ -266,7 +266,8 @@ def test_a_timeline_has_sections_and_waits(tmp_path: Path, capfd: pytest.Capture
     assert load.end - load.begin >= 512 / 64
     assert named["block 0 warp 0", "the kernel"].end > kernel.end + 62  # which adds the parts of all
     assert load.line is not None
-    assert Path(load.line.file).name == "marked.cu"
+    assert (Path(load.line.file).name, load.line.number) == ("marked.cu", line_of(file, 'MARK("load")'))
+    assert (load.kind, kernel.kind, kernel.line) == ("section", "kernel", None)
     assert runs[0].timelines != ()
     assert workbench.program(file).run().timelines == ()
     # Each event of a row is apart from the others of it, or inside of one.
@@ -284,6 +285,15 @@ def test_a_timeline_has_sections_and_waits(tmp_path: Path, capfd: pytest.Capture
     assert len(json.loads((tmp_path / "out.json").read_text())["traceEvents"]) > len(events)
     assert main(["run", "--timeline", str(tmp_path / "out.svg"), str(file)]) == 0
     assert (tmp_path / "out.svg").read_text().startswith("<svg ")
+    assert "wrote " in capfd.readouterr().err
+    # A kernel that goes wrong at once has no timeline, and its findings are said.
+    file.write_text(MARKED.replace("float s = 0;", "float s = in[1 << 20];").replace('CUTE_PY_MARK("load");', ""))
+    assert main(["run", "--timeline", str(tmp_path / "none.svg"), str(file)]) == 1
+    said = capfd.readouterr().err
+    assert "out-of-bounds" in said
+    assert "no timeline was written" in said
+    assert main(["run", str(file), "--costs"]) == 1
+    assert "--costs stands behind the file, and goes to the program" in capfd.readouterr().err
 
 
 @fetched
@@ -306,10 +316,10 @@ def test_marks_of_a_gpu_become_a_timeline(tmp_path: Path) -> None:
     file.write_text("1000 0 0 load\n1500 0 0 multiply\n2500 0 0 \n1200 0 1 load\n1300 0 1 \n")
     timeline = read_marks(file, "kernel")
     assert timeline.unit == "ns"
-    assert [span[:4] for span in timeline.spans] == [
-        ("block 0 warp 0", "load", 0, 500),
-        ("block 0 warp 0", "multiply", 500, 1500),
-        ("block 0 warp 1", "load", 200, 300),
+    assert [span[:5] for span in timeline.spans] == [
+        ("section", "block 0 warp 0", "load", 0, 500),
+        ("section", "block 0 warp 0", "multiply", 500, 1500),
+        ("section", "block 0 warp 1", "load", 200, 300),
     ]
     assert timeline.to_chrome()["traceEvents"][-1]["dur"] == 0.1
 

@@ -245,8 +245,8 @@ void write_report() {
     text += (i == 0 ? "" : ",") + std::string("\n {\"kernel\": ") + quoted(kernel) + ", \"spans\": [";
     for (std::size_t j = 0; j < spans.size(); ++j) {
       Span const& s = spans[j];
-      text += (j == 0 ? "" : ",") + std::string("\n  [") + quoted(s.track) + ", " + quoted(s.name) + ", " +
-              std::to_string(s.begin) + ", " + std::to_string(s.end) + ", " +
+      text += (j == 0 ? "" : ",") + std::string("\n  [") + quoted(s.kind) + ", " + quoted(s.track) + ", " +
+              quoted(s.name) + ", " + std::to_string(s.begin) + ", " + std::to_string(s.end) + ", " +
               std::to_string(s.code == 0 ? 0 : s.code - load_address()) + "]";
     }
     text += "]}";

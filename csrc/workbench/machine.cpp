@@ -138,7 +138,8 @@ void Cluster::enter() {
   end_of_thread();
   Thread& thread = cluster.current();
   mark("");
-  cluster.add_span("", "the kernel", 0, thread.knows.cycle);
+  thread.code = 0;
+  cluster.add_span("kernel", "", "the kernel", 0, thread.knows.cycle);
   thread.state = State::done;
   ++cluster.cta().done;
   for (;;) cute_py_workbench_switch(&thread.context, cluster.scheduler_);
@@ -219,32 +220,38 @@ void Cluster::report(Kind kind, std::string const& text, Place const& place, Pla
   note({kind, text, launch_.kernel, place, other});
 }
 
-void Cluster::add_span(char const* beside, std::string const& name, Cycle begin, Cycle end) {
+void Cluster::add_span(char const* kind, char const* beside, std::string const& name, Cycle begin, Cycle end) {
   Thread const& thread = *current_;
   int const in_cta = thread.agent % threads_;
   if (timeline_ == nullptr || in_cta % kWarp != 0) return;
   std::string track = "block " + std::to_string(thread.cta) + " warp " + std::to_string(in_cta / kWarp);
   if (*beside != '\0') track = "block " + std::to_string(thread.cta) + ' ' + beside;
-  timeline_->add(std::move(track), name, begin, end, thread.code);
+  timeline_->add({kind, std::move(track), name, begin, end, thread.code});
 }
 
-Cycle Cluster::time_of_tma(std::string const& name, std::size_t bytes) {
+Cycle Cluster::time_of_tma(char const* kind, std::size_t bytes) {
   Thread const& thread = *current_;
   if (timeline_ == nullptr) return 0;
   Cycle& busy = tma_busy_[static_cast<std::size_t>(thread.cta)];
   Cycle const begin = std::max(busy, thread.knows.cycle);
   busy = begin + (bytes + kTmaBytesPerCycle - 1) / kTmaBytesPerCycle;
-  timeline_->add("block " + std::to_string(thread.cta) + " TMA", name + " of " + std::to_string(bytes) + " bytes",
-                 begin, busy + kCyclesOfTma, thread.code);
+  timeline_->add({kind, "block " + std::to_string(thread.cta) + " TMA",
+                  std::string(kind) + " of " + std::to_string(bytes) + " bytes", begin, busy + kCyclesOfTma,
+                  thread.code});
   return busy + kCyclesOfTma;
 }
 
-void mark(char const* name) {
+__attribute__((noinline)) void mark(char const* name) {
   if (running == nullptr) return;
   Thread& thread = running->current();
-  if (*thread.section != '\0') running->add_span("", thread.section, thread.section_begins, thread.knows.cycle);
+  if (*thread.section != '\0') {
+    thread.code = thread.section_code;
+    running->add_span("section", "", thread.section, thread.section_begins, thread.knows.cycle);
+  }
   thread.section = name;
   thread.section_begins = thread.knows.cycle;
+  thread.frame = __builtin_frame_address(0);
+  thread.section_code = thread.code = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0));
 }
 
 void Cluster::release(Knowledge& to) {

@@ -158,6 +158,7 @@ struct Thread {
   Cycle stores_end = 0;
   char const* section = "";  // of the program, since a mark
   Cycle section_begins = 0;
+  std::uintptr_t section_code = 0;
   bool fenced_registers = false;
   Knowledge at_fence;                    // what the thread knew at its last fence, which atomic operations tell
   Knowledge since_fence;                 // what it has learnt by them, and knows after its next fence
@@ -285,9 +286,9 @@ class Cluster {
   // What happens when; null but for the first cluster of a launch that is checked, if it was asked for.
   Timeline* timeline() { return timeline_.get(); }
   // Adds a span of the running thread's warp, or of what works beside it, if the thread is the first of its warp.
-  void add_span(char const* beside, std::string const& name, Cycle begin, Cycle end);
+  void add_span(char const* kind, char const* beside, std::string const& name, Cycle begin, Cycle end);
   // TMA moves one box after the other. Returns when one that is started now has been moved.
-  Cycle time_of_tma(std::string const& name, std::size_t bytes);
+  Cycle time_of_tma(char const* kind, std::size_t bytes);
 
   Cell* shared_cells() { return cells_; }
   char* stack_of(Thread const& thread) { return memory_ + static_cast<std::size_t>(thread.agent) * kStackBytes; }
@@ -342,7 +343,7 @@ class TimedWait {
   template <class Name>
   void end(Name const& name) const {
     if (cluster_.timeline() == nullptr || cluster_.current().knows.cycle == begin_) return;
-    cluster_.add_span("", name(), begin_, cluster_.current().knows.cycle);
+    cluster_.add_span("wait", "", name(), begin_, cluster_.current().knows.cycle);
   }
 
  private:

@@ -208,15 +208,22 @@ std::string where_is(void const* address) {
     bool const is_own = rank == cluster.current().cta;
     return std::string(is_own ? "shared memory + " : "another CTA's shared memory + ") + std::to_string(offset);
   }
-  Array const* const array = nearest_array(address);
-  if (array == nullptr || !is_on_device(address)) {
+  auto const [before, after] = neighbours_of(address);
+  if ((before == nullptr && after == nullptr) || !is_on_device(address)) {
     char text[32];
     std::snprintf(text, sizeof(text), "%#zx", static_cast<std::size_t>(number(address)));
     return text;
   }
-  auto const offset = static_cast<std::intptr_t>(number(address) - number(array->first));
-  return "array " + std::to_string(array->number) + " (of " + std::to_string(array->bytes) + " bytes)" +
-         (offset < 0 ? " - " : " + ") + std::to_string(offset < 0 ? -offset : offset);
+  auto const name = [](Array const& x) { return "array " + std::to_string(x.number); };
+  if (before == nullptr)
+    return std::to_string(number(after->first) - number(address)) + " bytes before " + name(*after);
+  auto const offset = number(address) - number(before->first);
+  std::string text = name(*before) + " (of " + std::to_string(before->bytes) + " bytes) + " + std::to_string(offset);
+  bool const is_behind = offset >= before->bytes;
+  if (is_behind && after != nullptr && number(after->first) - number(address) < offset - before->bytes) {
+    text += ", or " + std::to_string(number(after->first) - number(address)) + " bytes before " + name(*after);
+  }
+  return text;
 }
 
 // Ends the launch unless an address may be accessed.

@@ -254,7 +254,7 @@ void commit_copies(Frame& f, Statement const&) {
   if (f.cluster.timeline() != nullptr &&
       thread.copies.operations.size() > (thread.copies.ends.empty() ? 0 : thread.copies.ends.back())) {
     std::string const beside = "cp.async of warp " + std::to_string(thread.agent % f.cluster.threads_of_cta() / kWarp);
-    f.cluster.add_span(beside.c_str(), "cp.async", thread.knows.cycle, thread.knows.cycle + kCyclesOfCpAsync);
+    f.cluster.add_span("load", beside.c_str(), "cp.async", thread.knows.cycle, thread.knows.cycle + kCyclesOfCpAsync);
     thread.copy_ends.push_back(thread.knows.cycle + kCyclesOfCpAsync);
   } else {
     thread.copy_ends.push_back(0);

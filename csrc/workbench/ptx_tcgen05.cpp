@@ -340,8 +340,8 @@ void multiply_later(Frame& f, Statement const& s) {
     if (cluster.timeline() != nullptr) {
       Cycle const begin = std::max(f.thread.knows.cycle, own.ends);
       own.ends = begin + static_cast<Cycle>(p.m) / ctas * p.n * p.k * bytes / 2 / (2 * kFmaPerCycle);
-      cluster.add_span("tensor cores", "tcgen05.mma m" + std::to_string(p.m) + "n" + std::to_string(p.n), begin,
-                       own.ends);
+      cluster.add_span("product", "tensor cores", "tcgen05.mma m" + std::to_string(p.m) + "n" + std::to_string(p.n),
+                       begin, own.ends);
     }
   }
   own.products.push_back(p);

@@ -260,7 +260,7 @@ void mma_async(Frame& f, Statement const& s) {
     if (in_cta % kWarpgroup == 0) {
       std::string const beside = "tensor cores of warpgroup " + std::to_string(in_cta / kWarpgroup);
       std::string const shape = 'm' + std::to_string(p.m) + 'n' + std::to_string(p.n) + 'k' + std::to_string(p.k);
-      f.cluster.add_span(beside.c_str(), "wgmma " + shape, begin, thread.products_end);
+      f.cluster.add_span("product", beside.c_str(), "wgmma " + shape, begin, thread.products_end);
     }
   }
   thread.products.operations.push_back(made.release());

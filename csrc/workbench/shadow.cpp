@@ -100,16 +100,12 @@ Array const* array_at(void const* address) {
   return last;
 }
 
-Array const* nearest_array(void const* address) {
+Neighbours neighbours_of(void const* address) {
   Arena& a = arena();
   std::lock_guard const lock(a.mutex);
   auto const after = a.arrays.upper_bound(static_cast<char const*>(address));
-  Array const* const next = after == a.arrays.end() ? nullptr : &after->second;
-  if (after == a.arrays.begin()) return next;
-  Array const* const before = &std::prev(after)->second;
-  auto const* const at = static_cast<char const*>(address);
-  bool const is_next = next != nullptr && next->first - at < at - (before->first + before->bytes);
-  return is_next ? next : before;
+  return {after == a.arrays.begin() ? nullptr : &std::prev(after)->second,
+          after == a.arrays.end() ? nullptr : &after->second};
 }
 
 void mark_initialised(void const* address, std::size_t bytes) {

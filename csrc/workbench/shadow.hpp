@@ -46,8 +46,14 @@ struct Array {
 void* allocate(std::size_t bytes, bool is_initialised);
 // 0, or what is wrong: a pointer that allocate() did not return, or one that is free already.
 int release(void* first);
-Array const* array_at(void const* address);       // that holds it, free or not
-Array const* nearest_array(void const* address);  // for messages
+Array const* array_at(void const* address);  // that holds it, free or not
+// The array that begins at an address or before it, which it may lie behind, and the one that begins after it; null:
+// none.
+struct Neighbours {
+  Array const* before;
+  Array const* after;
+};
+Neighbours neighbours_of(void const* address);
 bool is_on_device(void const* address);
 void mark_initialised(void const* address, std::size_t bytes);
 bool is_initialised(void const* address, std::size_t bytes);

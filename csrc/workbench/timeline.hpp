@@ -19,6 +19,7 @@ inline constexpr Cycle kTmaBytesPerCycle = 64;    // of a multiprocessor
 inline constexpr Cycle kFmaPerCycle = 2048;  // of 16 bits, of the tensor cores of a multiprocessor; others by bytes
 
 struct Span {
+  char const* kind;   // "wait", "product", "load", "store", "section" or "kernel"
   std::string track;  // "block 0 warp 4", "block 0 TMA"
   std::string name;
   Cycle begin;
@@ -28,8 +29,8 @@ struct Span {
 
 class Timeline {
  public:
-  void add(std::string track, std::string name, Cycle begin, Cycle end, std::uintptr_t code) {
-    if (spans_.size() < kMost) spans_.push_back({std::move(track), std::move(name), begin, end, code});
+  void add(Span span) {
+    if (spans_.size() < kMost) spans_.push_back(std::move(span));
   }
   std::vector<Span> const& spans() const { return spans_; }
 

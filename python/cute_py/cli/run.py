@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from cute_py._files import write_whole
-from cute_py.cli.command_error import CommandError
 from cute_py.cli.files import check_output
 from cute_py.workbench import program
 from cute_py.workbench.page import page
@@ -19,6 +18,9 @@ from cute_py.workbench.programs import on_gpu
 from cute_py.workbench.timeline import Timeline, read_marks
 
 __all__ = ["add_parser"]
+
+# Options that are easily put behind the file, where they are the program's.
+_OPTIONS = ("--costs", "--html", "--json", "--order", "--seed", "--checked", "--dump", "--gdb", "--timeline", "--target", "--arch")  # fmt: skip
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -62,6 +64,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def run(options: argparse.Namespace) -> int:
+    behind = [word for word in options.arguments if word.split("=")[0] in _OPTIONS]
+    if behind:
+        print(f"cute-py run: {' '.join(behind)} stands behind the file, and goes to the program", file=sys.stderr)
     settings: dict[str, Any] = {"architecture": options.arch, "include": options.include, "define": options.define}
     if options.timeline is not None:
         check_output(Path(options.timeline))
@@ -86,8 +91,6 @@ def run(options: argparse.Namespace) -> int:
         capture=options.json or options.html is not None,
         timeline=options.timeline is not None,
     )
-    if options.timeline is not None:
-        write_timeline(result.timelines[-1] if result.timelines else None, options)
     if options.html is not None:
         text = page(result, " ".join([Path(options.file).name, *options.arguments]))
         write_whole(Path(options.html), lambda file: file.write(text.encode()))
@@ -108,11 +111,14 @@ def run(options: argparse.Namespace) -> int:
         if options.costs:
             print(*result.costs, sep="\n", file=sys.stderr)
         print(result, file=sys.stderr)
+    if options.timeline is not None:
+        write_timeline(result.timelines[-1] if result.timelines else None, options)
     return 0 if result.is_clean else 1
 
 
 def write_timeline(timeline: Timeline | None, options: argparse.Namespace) -> None:
-    if timeline is None or not timeline.spans:
-        where = "mark something by CUTE_PY_MARK" if options.target == "cuda" else "run a program that launches a kernel"
-        raise CommandError(f"--timeline: there is nothing to show\n  next: {where}")
-    timeline.write(options.timeline)
+    if timeline is None or timeline.is_empty:
+        why = "nothing was marked by CUTE_PY_MARK" if options.target == "cuda" else "no kernel came to its first event"
+        print(f"cute-py run: no timeline was written: {why}", file=sys.stderr)
+        return
+    print(f"wrote {timeline.write(options.timeline)}", file=sys.stderr)

@@ -72,17 +72,21 @@ class Programs:
         order = query.get("order", "forward")
         if order not in _ORDERS or query.get("arch", "90a") not in _ARCHITECTURES:
             raise OperandError("order and architecture are chosen from the lists\n  next: choose them")
-        words = tuple(query.get("arguments", "").split())
+        if "arguments" not in query:
+            text = f"Show compiles it and runs it with these arguments, for at most {_SECONDS:.0f} s."
+            return View(self.form(query), [note(text), titled(query["file"], pre(file.read_text(errors="replace")))])
+        words = tuple(query["arguments"].split())
         run = _run(file, file.stat().st_mtime_ns, words, order, query.get("arch", "90a"))
         errors = sum(not finding.is_warning for finding in run.findings)
         outcome = (
-            f"{errors} errors, {len(run.findings) - errors} warnings; exit code {run.exit_code}, {run.seconds:.1f} s"
+            f"{errors} errors, {len(run.findings) - errors} warnings; the program's exit code is {run.exit_code}, "
+            f"{run.seconds:.1f} s in the emulator"
         )
         parts: list[Part] = [titled(query["file"], note(outcome))]
         if run.findings:
             parts.append(titled("Findings", "".join(pre(finding) for finding in run.findings)))
         now: Span | None = None
-        if run.timelines:
+        if run.timelines and not run.timelines[-1].is_empty:
             shown, now = self._timeline(run.timelines[-1], query)
             parts += shown
         marked = now.line.number if now is not None and now.line is not None and Path(now.line.file) == file else None
@@ -95,13 +99,15 @@ class Programs:
         tracks = timeline.tracks
         shown = [track for track in tracks if track.startswith(("block 0 ", "block 1 "))][:24]
         same = {name: query[name] for name in ("file", "arguments", "order", "arch") if name in query}
-        links = " ".join(link("program", track, **{**same, "track": track, "step": 0}) for track in shown)
+        links = " ".join(
+            link("program", track, **{**same, "track": track, "step": 0}) for track in shown if _steps(timeline, track)
+        )
         steps = _steps(timeline, query.get("track", ""))
         now: Span | None = None
         parts: list[Part] = [
             titled(f"{timeline.kernel}: what warps do and wait for", timeline.to_svg(shown, in_page=True))
         ]
-        parts.append(note(f"In {timeline.unit}: a longest path, no measurement. Step by step: "))
+        parts.append(note(f"In {timeline.unit}: a longest path, no measurement.{' Step by step: ' if links else ''}"))
         parts.append(f'<p class="player">{links}</p>')
         if query.get("track") and not steps:
             parts.append(note(f"{query['track']} waits for nothing, and has no sections"))
@@ -125,7 +131,7 @@ class Programs:
 
 
 def _steps(timeline: Timeline, track: str) -> list[Span]:
-    own = [span for span in timeline.spans if span.track == track and span.name != "the kernel"]
+    own = [span for span in timeline.spans if span.track == track and span.kind != "kernel"]
     return sorted(own, key=lambda span: (span.begin, -span.end))
 
 

@@ -54,6 +54,9 @@ class _Base(NamedTuple):
     @classmethod
     def of(cls, name: str) -> _Base:
         known = kernels()
+        variants = [x for x, kernel in known.items() if kernel.kernel == name != x]
+        if variants:
+            raise OperandError(f"config: {name} is a family of kernels\n  next: one of it: {', '.join(variants[:8])}")
         if name not in known:
             raise_unknown_kernel(name)
         kernel = known[name]
@@ -237,7 +240,7 @@ def config(
     >>> from cute_py import workbench
     >>> mine = workbench.config("sgemm_sm80_nt_f32", tiler=(128, 64, 16), stages=4)
     >>> print(mine.smem_b, mine.shared_bytes)
-    ((_64,_1),(_16,_1),(_1,_4)):((_1,_0),(_64,_0),(_0,_1024)) 49152
+    ((_64,_1),(_16,_1),(_1,_4)):((_1,_1024),(_64,_1024),(_0,_1024)) 49152
     """
     found = _Base.of(base)
     given = {
@@ -345,7 +348,9 @@ def _layout(argument: str, value: Any) -> Any:
         if not hasattr(found, "to_cpp"):
             found = Layout(found)
     except CuteError as error:
-        _refuse(argument, f"{value!r} is no layout: {str(error).splitlines()[0]}", 'a layout, or its text: "(128,16):(1,128)"')  # fmt: skip
+        _refuse(argument, f"{value!r} is no layout: {str(error).splitlines()[0]}", "a layout, or its text, such as (16,8):(1,16)")  # fmt: skip
+    if "-" in str(found):
+        _refuse(argument, f"{found} has places before its beginning", "strides that are not negative")
     return _static(found)
 
 
@@ -384,7 +389,12 @@ def _smem(base: _Base, operand: str, given: Any, extents: tuple[int, int], stage
                 f"{has} elements of mode {mode} do not divide {what}={extent}",
                 f"{extent}, or a divisor of it",
             )
-    return _static(_core.tile_to_shape(layout, shape))
+    sizes = (int(_core.size(layout, 0)), int(_core.size(layout, 1)))
+    _check_places(argument, layout, sizes)
+    try:
+        return _static(_core.tile_to_shape(layout, shape))
+    except CuteError as error:
+        _refuse(argument, f"it cannot be repeated to {'x'.join(map(str, shape))}: {str(error).splitlines()[0]}", "a layout whose places are side by side, but for padding")  # fmt: skip
 
 
 def _smem_like(base: _Base, own: Any, tile: tuple[int, int], extents: tuple[int, int]) -> Any:
@@ -413,6 +423,11 @@ def _check_smem(argument: str, layout: Any, extents: tuple[int, int], stages: in
             _refuse(
                 argument, f"mode {mode} has {has} elements, and {what} is {extent}", f"{extent} elements in mode {mode}"
             )
+    _check_places(argument, layout, extents)
+
+
+def _check_places(argument: str, layout: Any, extents: tuple[int, int]) -> None:
+    """Check that each element has a place of its own."""
     where = _indices(layout)
     if len(np.unique(where)) != len(where):
         order = np.argsort(where, kind="stable")
@@ -420,8 +435,6 @@ def _check_smem(argument: str, layout: Any, extents: tuple[int, int], stages: in
         first, second = sorted(int(x) for x in order[same : same + 2])
         place = int(where[first])
         _refuse(argument, f"elements {_coordinate(first, extents)} and {_coordinate(second, extents)} share the place {place}", "a layout that gives each element a place of its own: greater strides")  # fmt: skip
-    if where.min() < 0:
-        _refuse(argument, "it has places before its beginning", "strides that are not negative")
 
 
 def _indices(layout: Any) -> npt.NDArray[np.int64]:
@@ -641,8 +654,12 @@ def _check_resources(base: _Base, made: Config) -> None:
     words = base.config.type_c.bits // 32
     each = m * n // threads
     if each * words > _MOST_ACCUMULATORS:
-        _refuse("tiler", f"{each} sums of {4 * words} bytes for each of {threads} threads are more than the registers of a thread", "a smaller tile, or more threads")  # fmt: skip
+        _refuse(argument if made.tiler == base.kernel.tile else "tiler", f"{each} sums of {4 * words} bytes for each of {threads} threads are more than the registers of a thread", "a smaller tile, or more threads")  # fmt: skip
     shared = _shared_bytes(base, made)
+    for operand, rows in (("a", m), ("b", n)):
+        layout = getattr(made, f"smem_{operand}")
+        if shared > _MOST_SHARED and int(layout.cosize) > 2 * rows * made.tiler[2] * made.stages:
+            _refuse(f"smem_{operand}", f"it reaches over {int(layout.cosize) * base.bytes} bytes, for {layout.size} elements of {base.bytes}", "smaller strides")  # fmt: skip
     if shared > _MOST_SHARED:
         fits = made.stages - 1
         while fits > 1 and _shared_bytes(base, made) * fits // made.stages > _MOST_SHARED:

@@ -187,9 +187,9 @@ class Symbols:
 
     def lines(self, addresses: Iterable[int]) -> dict[int, Line | None]:
         """Return of each address the innermost place in the program's own source."""
-        wanted = sorted(set(addresses))
+        wanted = sorted(set(addresses) - {0})
         self._look_up(wanted)
-        return {address: self._own_line(self._stack([address])) for address in wanted}
+        return {0: None, **{address: self._own_line(self._stack([address])) for address in wanted}}
 
     def _finding(self, found: dict[str, Any]) -> Finding:
         stack, other = (self._stack(found[place]["code"]) for place in ("place", "other"))

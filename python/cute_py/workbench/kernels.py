@@ -82,12 +82,13 @@ class Kernel:
         """Run the kernel in the emulator, and return what was found; arrays have what it wrote.
 
         `arguments` are those of the kernel: NumPy arrays, and tensors of PyTorch and others on the host, become
-        pointers to their elements in C order, float16 to CuTe's ``half_t`` if the source includes CuTe; Python's numbers become int, long long or double, NumPy's keep
-        their types; what has ``to_cpp()``, such as a `Layout`, becomes an object of its static type; text is C++ as it
-        is. `grid`, `block` and `cluster` are up to three extents, `shared` the bytes of dynamic shared memory. An array
-        is copied to the emulated device and back, as it would be to a GPU; one that is passed twice is one there, too.
-        Raises OperandError for an argument that is none of these, an array that is not contiguous, overlaps another one
-        in part, or is read-only and was written to, and UnitError where the call does not compile.
+        pointers to their elements in C order, float16 to CuTe's ``half_t`` if the source includes CuTe; Python's
+        numbers become int, long long or double, NumPy's keep their types; what has ``to_cpp()``, such as a `Layout`,
+        becomes an object of its static type; text is C++ as it is. `grid`, `block` and `cluster` are up to three
+        extents, `shared` the bytes of dynamic shared memory. An array is copied to the emulated device and back, as it
+        would be to a GPU; one that is passed twice is one there, too. Raises OperandError for an argument that is none
+        of these, an array that is not contiguous, overlaps another one in part, or is read-only and was written to,
+        and UnitError where the call does not compile.
         """
         arrays: list[np.ndarray] = []
         before, expressions, after = [], [], []

@@ -17,9 +17,7 @@ from cute_py.workbench.findings import Line, Symbols
 
 __all__ = ["Span", "Timeline", "read_marks", "timelines_of"]
 
-# Of spans by what their names begin with: waits, what works beside the warps, and sections of the program.
-_COLOURS = (("wait", "#d9a0a0"), ("barrier", "#d9a0a0"), ("__syncthreads", "#d9a0a0"), ("wgmma", "#7aa6d6"), ("tcgen05", "#7aa6d6"), ("load", "#8fc48f"), ("store", "#c9b26b"), ("cp.async", "#8fc48f"), ("the kernel", "#e8e8e8"))  # fmt: skip
-_SECTION = "#b9a6d9"
+_COLOURS = {"wait": "#d9a0a0", "product": "#7aa6d6", "load": "#8fc48f", "store": "#c9b26b", "section": "#b9a6d9", "kernel": "#e8e8e8"}  # fmt: skip
 
 
 class Span(NamedTuple):
@@ -27,6 +25,9 @@ class Span(NamedTuple):
 
     Attributes
     ----------
+    kind
+        ``"wait"``, ``"product"`` of tensor cores, ``"load"`` and ``"store"`` by TMA or cp.async, ``"section"`` of the
+        program, or ``"kernel"``, all of it.
     track
         Whose: ``"block 0 warp 4"``, ``"block 0 TMA"``, ``"block 0 tensor cores of warpgroup 1"``. In the emulator
         blocks are counted within the cluster.
@@ -39,6 +40,7 @@ class Span(NamedTuple):
         The line of the program; None if it is not known.
     """
 
+    kind: str
     track: str
     name: str
     begin: float
@@ -75,6 +77,11 @@ class Timeline:
 
         return sorted({span.track for span in self.spans}, key=key)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing lasts: there is nothing to draw."""
+        return not any(span.end > span.begin for span in self.spans)
+
     def to_chrome(self) -> dict[str, Any]:
         """Return it in the trace format of Chrome, which ui.perfetto.dev opens. A cycle is a microsecond there."""
         scale = 1e-3 if self.unit == "ns" else 1.0
@@ -90,7 +97,7 @@ class Timeline:
                 events.append({**named, "name": "thread_sort_index", "args": {"sort_index": number}})
                 for span in lane:
                     times = {"ts": span.begin * scale, "dur": (span.end - span.begin) * scale}
-                    event = {"ph": "X", "name": span.name, "pid": 1, "tid": number, **times}
+                    event = {"ph": "X", "name": span.name, "cat": span.kind, "pid": 1, "tid": number, **times}
                     if span.line is not None:
                         event["args"] = {"line": str(span.line)}
                     events.append(event)
@@ -138,7 +145,8 @@ class Timeline:
             f"<title>{escape(self.kernel)}: what its warps do and wait for</title>",
             f'<text x="0" y="14" font-size="13">{escape(self.kernel)}</text>',
         ]
-        for i, (colour, what) in enumerate((("#d9a0a0", "waits"), ("#7aa6d6", "products"), ("#8fc48f", "loads"), ("#c9b26b", "stores"), (_SECTION, "sections"))):  # fmt: skip
+        for i, kind in enumerate(("wait", "product", "load", "store", "section")):
+            colour, what = _COLOURS[kind], f"{kind}s"
             at_x = label + 90 * i
             lines.append(
                 f'<rect x="{at_x}" y="20" width="12" height="12" fill="{colour}"/><text x="{at_x + 16}" y="30">{what}</text>'
@@ -151,8 +159,8 @@ class Timeline:
                 x0, x1 = (min(max(x, first), last) for x in (span.begin, span.end))
                 if x1 <= x0:
                     continue
-                inset = 0 if span.name == "the kernel" else 2
-                colour = next((c for begins, c in _COLOURS if span.name.startswith(begins)), _SECTION)
+                inset = 0 if span.kind == "kernel" else 2
+                colour = _COLOURS[span.kind]
                 where = f", {span.line}" if span.line is not None else ""
                 title = escape(f"{span.name}: {span.begin:g} to {span.end:g}{where}")
                 x, w = label + (x0 - first) * scale, max((x1 - x0) * scale, 0.4)
@@ -160,7 +168,7 @@ class Timeline:
                     f'<rect x="{x:.1f}" y="{y + 2 + inset}" width="{w:.1f}" height="{row - 6 - 2 * inset}" fill="{colour}" '
                     f'stroke="#fff" stroke-width=".3"><title>{title}</title></rect>'
                 )
-                if colour == _SECTION and w > 6 * len(span.name):
+                if span.kind == "section" and w > 6 * len(span.name):
                     lines.append(f'<text class="in" x="{x + 3:.1f}" y="{y + 14}">{escape(span.name)}</text>')
         y = top + row * len(shown) + 6
         lines.append(f'<line class="axis" x1="{label}" y1="{y}" x2="{label + width}" y2="{y}"/>')
@@ -214,10 +222,12 @@ def _step(least: float) -> float:
 
 def timelines_of(symbols: Symbols, reported: list[dict[str, Any]]) -> tuple[Timeline, ...]:
     """Return timelines as a program reported them, with lines in place of addresses."""
-    lines = symbols.lines(span[4] for found in reported for span in found["spans"])
+    lines = symbols.lines(span[5] for found in reported for span in found["spans"])
     return tuple(
         Timeline(
-            found["kernel"], "nominal cycles", tuple(Span(s[0], s[1], s[2], s[3], lines[s[4]]) for s in found["spans"])
+            found["kernel"],
+            "nominal cycles",
+            tuple(Span(s[0], s[1], s[2], s[3], s[4], lines[s[5]]) for s in found["spans"]),
         )
         for found in reported
     )
@@ -235,5 +245,5 @@ def read_marks(path: Path, kernel: str) -> Timeline:
         own.sort()
         for (begin, name), (end, _) in pairwise(own):
             if name:
-                spans.append(Span(track, name, begin, end))
+                spans.append(Span("section", track, name, begin, end))
     return Timeline(kernel, "ns", tuple(spans))
