@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import os
 import re
 import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +22,35 @@ from cute_py.workbench import config
 from cute_py.workbench.search import Judged
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="there is no C++ compiler")
+
+
+def in_own_process(test: Callable[..., None]) -> Callable[..., None]:
+    """Run a test in a process of its own: kernels that it adds stay, and other tests would find them."""
+
+    @functools.wraps(test)
+    def run(*arguments: Any, **named: Any) -> None:
+        if os.environ.get("CUTE_PY_OWN_PROCESS"):
+            return test(*arguments, **named)
+        node = os.environ["PYTEST_CURRENT_TEST"].rpartition(" ")[0]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:xdist",
+            "-p",
+            "no:cacheprovider",
+            "--all-cases",
+            node,
+        ]
+        environment = {**os.environ, "CUTE_PY_OWN_PROCESS": "1"}
+        done = subprocess.run(command, cwd=Path(__file__).parents[1], env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout
+        assert "1 passed" in done.stdout
+
+    return run
+
 
 REPLACEABLE = [
     name
@@ -135,6 +170,7 @@ def is_first_of_its_kind(base: str, **_: object) -> bool:
 @pytest.mark.compiler
 @pytest.mark.thinned(1000, by=is_first_of_its_kind)
 @pytest.mark.parametrize(("base", "fields"), COMPILED, ids=[base for base, _ in COMPILED])
+@in_own_process
 def test_what_was_typed_is_compiled_and_right(base: str, fields: dict[str, Any]) -> None:
     made = config(base, **fields)
     judged = workbench.judge(made)
@@ -165,10 +201,13 @@ def test_what_was_typed_is_compiled_and_right(base: str, fields: dict[str, Any])
     assert np.array_equal(out.astype(np.float64), a.astype(np.float64) @ b.astype(np.float64).T)
     chosen = cp.explain(cp.gemm, a, b, out=out, device="emulator")
     assert made.name not in str(chosen)
+    odd = cp.explain(cp.contract, "ab,cb->ac", a[:, ::2], b[:, ::2], device="emulator")  # nor among what is refused
+    assert made.name not in f"{odd}{odd.rejected}"
     assert made.name in str(cp.explain(cp.gemm, a, b, out=out, kernel=made.name, device="emulator"))
 
 
 @pytest.mark.compiler
+@in_own_process
 def test_bank_conflicts_of_a_layout_show_and_go() -> None:
     """sgemm_sm80 reads A along m: columns a multiple of 32 banks apart are no harm, but shared k-major rows are."""
     base = "sgemm_2_tn_f32"
@@ -205,6 +244,7 @@ def test_a_search_that_cannot_be(space: dict[str, Any], says: str) -> None:
 
 
 @pytest.mark.compiler
+@in_own_process
 def test_a_name_is_one_config() -> None:
     first = config("sgemm_sm80_nt_f32", tiler=(128, 64, 16), stages=4, name="mine_once")
     assert first.compile().name == "mine_once"

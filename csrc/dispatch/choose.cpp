@@ -149,7 +149,7 @@ std::vector<Rejection> rejections(Geometry const& geometry, Question const& ques
   for (Entry const& entry : question.registry) {
     Traits const& t = entry.traits;
     if (t.target != question.target || !matches(t, question.kernel)) continue;
-    if (t.types.compute != geometry.compute && t.name != question.kernel) continue;
+    if ((t.by_name || t.types.compute != geometry.compute) && t.name != question.kernel) continue;
     auto const refused = refusals(entry, geometry, question.device);
     if (refused != kNone) found.push_back({&entry, refused});
   }

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "workbench/accumulate.hpp"
 #include "workbench/ptx.hpp"
 
 // Instructions that the lanes of a warp execute together: mma.sync, ldmatrix, shuffles, votes. The last lane that comes
@@ -130,6 +131,9 @@ struct Mma {
   bool saturates = false;
   bool is_exclusive_or = false;
   bool is_known = false;
+  TensorCore core{};  // of floats
+  FactorFormat format_a{};
+  FactorFormat format_b{};
 };
 
 int bits_of(std::string const& type) {
@@ -168,6 +172,11 @@ Mma mma_of(Statement const& s) {
   made.decode_b = decode_of(made.b);
   made.sum_d = sum_of_type(made.d);
   made.sum_c = sum_of_type(made.c);
+  bool const is_of_volta = made.m == 8 && made.k == 4;
+  int const bytes = made.bits_a == 32 ? 4 : made.bits_a == 16 ? 2 : 1;
+  made.core = mma_sync_core(options().architecture, is_of_volta, bytes, made.sum_d == Sum::f16);
+  made.format_a = format_of(made.a);
+  made.format_b = format_of(made.b);
   bool const has_types = made.a == "f64" || (made.decode_a != nullptr && made.decode_b != nullptr);
   made.is_known = has_types && made.bits_a == made.bits_b && !s.has("block_scale");
   return made;
@@ -201,11 +210,6 @@ Number number_at(Decode decode, int bits, std::uint64_t value, int i) {
     auto const element = static_cast<std::uint32_t>(value >> i * bits);
     return decode(bits == 32 ? element : element & ((1u << bits) - 1));
   }
-}
-
-float sum_of(float const* a, float const* b, int k, float sum) {
-  for (int i = 0; i < k; ++i) sum = std::fma(a[i], b[i], sum);
-  return sum;
 }
 
 // Integers of few bits, exact as floats; sums are of 32 bits.
@@ -300,7 +304,8 @@ void multiply_volta(Mma const& mma, Collective& c) {
       }
     }
     for (int m = 0; m < 8; ++m) {
-      for (int n = 0; n < 8; ++n) sums[m][n] = sum_of(a[m], b[n], 4, sums[m][n]);
+      for (int n = 0; n < 8; ++n)
+        sums[m][n] = tensor_sum(mma.core, mma.format_a, mma.format_b, a[m], b[n], 4, sums[m][n], mma.sum_c == Sum::f16);
     }
     for (int j = 0; j < 8; ++j) {
       int const lane = quad * 4 + j % 4 + (j / 4) * 16;
@@ -341,41 +346,53 @@ void collect(Mma const& mma, Collective const& c, Factors<Number>& factors) {
   }
 }
 
-// One rounding for each product, k ascending; float16 is rounded to at the end.
+// Floats as a tensor core adds them; doubles by one fused multiply-add after the other.
 void multiply_warp(Mma const& mma, Collective& c) {
   static thread_local Factors<float> singles;
   static thread_local Factors<double> doubles;
+  constexpr int kColumns = 8;
   bool const is_double = mma.sum_d == Sum::f64;
+  bool const is_integer = mma.sum_d == Sum::s32;
   is_double ? collect(mma, c, doubles) : collect(mma, c, singles);
+  std::uint64_t given[kWarp][4] = {};
+  float sums[16][kColumns] = {};
   for (int lane = 0; lane < kWarp; ++lane) {
     Lane const& own = lane_of(c, lane);
-    auto const& arguments = own.statement->arguments;
-    std::uint64_t given[4] = {};
-    for (int r = 0; r < parts_of(arguments[3]); ++r) given[r] = own.frame->get(part(arguments[3], r));
-    float sums[4] = {};
+    Argument const& from = own.statement->arguments[3];
+    for (int r = 0; r < parts_of(from); ++r) given[lane][r] = own.frame->get(part(from, r));
+    if (is_double || is_integer) continue;
+    for_each_sum(mma, lane, mma.sum_c == Sum::f16,
+                 [&](int r, int at, int m, int n) { sums[m][n] = number_of_sum(mma.sum_c, given[lane][r], at); });
+  }
+  if (!is_double && !is_integer) {
+    DecodedFactor b(mma.format_b, mma.k, kColumns);
+    for (int n = 0; n < kColumns; ++n) {
+      for (int k = 0; k < mma.k; ++k) b.set(k, n, singles.b[n * mma.k + k]);
+    }
+    for (int m = 0; m < mma.m; ++m)
+      tensor_row(mma.core, mma.format_a, singles.a + m * mma.k, b, mma.k, sums[m], mma.sum_c == Sum::f16);
+  }
+  for (int lane = 0; lane < kWarp; ++lane) {
+    Lane const& own = lane_of(c, lane);
+    Argument const& to = own.statement->arguments[0];
     std::uint64_t registers[4] = {};
-    for_each_sum(mma, lane, mma.sum_c == Sum::f16, [&](int r, int at, int m, int n) {
-      sums[m / 8 * 2 + n % 2] = number_of_sum(mma.sum_c, given[r], at);
-    });
     for_each_sum(mma, lane, mma.sum_d == Sum::f16, [&](int r, int at, int m, int n) {
       if (is_double) {
         double sum;
-        std::memcpy(&sum, &given[r], sizeof(sum));
+        std::memcpy(&sum, &given[lane][r], sizeof(sum));
         double const* const x = doubles.a + m * mma.k;
         double const* const y = doubles.b + n * mma.k;
         for (int k = 0; k < mma.k; ++k) sum = std::fma(x[k], y[k], sum);
         std::memcpy(&registers[r], &sum, sizeof(sum));
-        return;
-      }
-      float const* const x = singles.a + m * mma.k;
-      float const* const y = singles.b + n * mma.k;
-      if (mma.sum_d == Sum::s32) {
-        registers[r] = static_cast<std::uint32_t>(integer_sum(mma, x, y, static_cast<std::int32_t>(given[r])));
+      } else if (is_integer) {
+        float const* const x = singles.a + m * mma.k;
+        float const* const y = singles.b + n * mma.k;
+        registers[r] = static_cast<std::uint32_t>(integer_sum(mma, x, y, static_cast<std::int32_t>(given[lane][r])));
       } else {
-        registers[r] |= bits_of_sum(mma.sum_d, sum_of(x, y, mma.k, sums[m / 8 * 2 + n % 2])) << 16 * at;
+        registers[r] |= bits_of_sum(mma.sum_d, sums[m][n]) << 16 * at;
       }
     });
-    for (int r = 0; r < parts_of(arguments[0]); ++r) own.frame->set(part(arguments[0], r), registers[r]);
+    for (int r = 0; r < parts_of(to); ++r) own.frame->set(part(to, r), registers[r]);
   }
 }
 

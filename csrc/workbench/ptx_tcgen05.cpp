@@ -2,6 +2,7 @@
 #include <array>
 #include <vector>
 
+#include "workbench/accumulate.hpp"
 #include "workbench/descriptor.hpp"
 #include "workbench/errors.hpp"
 #include "workbench/mbarrier.hpp"
@@ -120,14 +121,15 @@ Place place_of(TensorProduct const& p, int i, int j) {
 void multiply(Cluster& cluster, TensorProduct const& p) {
   auto const size = [](int x) { return static_cast<std::size_t>(x); };
   int const rows = p.m / p.ctas;
-  int const columns = p.n / p.ctas;       // that each CTA has of B
-  std::vector<float> b(size(p.n * p.k));  // (k,n)
+  int const columns = p.n / p.ctas;  // that each CTA has of B
+  DecodedFactor b(format_of(p.type_b), p.k, p.n);
   for (int j = 0; j < p.n; ++j) {
     char const* const shared = cluster.cta(p.first + j / columns).shared;
-    for (int k = 0; k < p.k; ++k) {
-      b[size(k * p.n + j)] = p.sign_b * element(p.type_b, p.b.bytes, shared + p.b.place(j % columns, k));
-    }
+    for (int k = 0; k < p.k; ++k)
+      b.set(k, j, p.sign_b * element(p.type_b, p.b.bytes, shared + p.b.place(j % columns, k)));
   }
+  TensorCore const core = warpgroup_core(p.a.bytes, false, true);
+  std::vector<float> a(size(p.k));
   std::vector<float> sums(size(p.n));
   for (int c = 0; c < p.ctas; ++c) {
     Cta& cta = cluster.cta(p.first + c);
@@ -137,25 +139,22 @@ void multiply(Cluster& cluster, TensorProduct const& p) {
         Place const at = place_of(p, i, j);
         return memory.at(lane_of(p.d) + at.lane, column_of(p.d) + at.column);
       };
-      for (int j = 0; j < p.n; ++j) {
-        float sum = 0;
-        if (p.accumulates && p.is_integer) sum = static_cast<float>(static_cast<std::int32_t>(word(j)));
-        if (p.accumulates && !p.is_integer) __builtin_memcpy(&sum, &word(j), sizeof(sum));
-        sums[size(j)] = sum;
-      }
-      for (int k = 0; k < p.k; ++k) {
-        float const x = p.sign_a * element(p.type_a, p.a.bytes, cta.shared + p.a.place(i, k));
-        float const* const y = &b[size(k * p.n)];
-        for (int j = 0; j < p.n; ++j) sums[size(j)] = __builtin_fmaf(x, y[j], sums[size(j)]);
-      }
-      for (int j = 0; j < p.n; ++j) {
-        auto const whole = static_cast<std::uint32_t>(static_cast<std::int32_t>(sums[size(j)]));
-        if (p.is_integer) {
-          word(j) = whole;
-        } else {
-          __builtin_memcpy(&word(j), &sums[size(j)], sizeof(float));
+      for (int k = 0; k < p.k; ++k) a[size(k)] = p.sign_a * element(p.type_a, p.a.bytes, cta.shared + p.a.place(i, k));
+      if (p.is_integer) {
+        for (int j = 0; j < p.n; ++j) {
+          std::int32_t sum = p.accumulates ? static_cast<std::int32_t>(word(j)) : 0;
+          for (int k = 0; k < p.k; ++k)
+            sum += static_cast<std::int32_t>(a[size(k)]) * static_cast<std::int32_t>(b.number(k, j));
+          word(j) = static_cast<std::uint32_t>(sum);
         }
+        continue;
       }
+      for (int j = 0; j < p.n; ++j) {
+        sums[size(j)] = 0;
+        if (p.accumulates) __builtin_memcpy(&sums[size(j)], &word(j), sizeof(float));
+      }
+      tensor_row(core, format_of(p.type_a), a.data(), b, p.k, sums.data(), false);
+      for (int j = 0; j < p.n; ++j) __builtin_memcpy(&word(j), &sums[size(j)], sizeof(float));
     }
   }
 }

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "workbench/accumulate.hpp"
 #include "workbench/descriptor.hpp"
 #include "workbench/errors.hpp"
 #include "workbench/ptx.hpp"
@@ -78,7 +79,9 @@ void multiply(Cluster& cluster, int warp, WgmmaOperation* const* lanes) {
   auto const size = [](int x) { return static_cast<std::size_t>(x); };
   constexpr int kRows = 16;
   std::vector<float> a(size(kRows * p.k));
-  std::vector<float> b(size(p.n * p.k));
+  bool const is_half = p.d == "f16";
+  bool const is_integer = p.d == "s32";
+  DecodedFactor b(format_of(p.b), p.k, p.n);
   if (first.a_in_registers) {
     int const each = 4 / p.bytes;
     for (int lane = 0; lane < kWarp; ++lane) {
@@ -98,45 +101,51 @@ void multiply(Cluster& cluster, int warp, WgmmaOperation* const* lanes) {
     }
   }
   for (int n = 0; n < p.n; ++n) {
-    for (int k = 0; k < p.k; ++k)
-      b[size(n * p.k + k)] = first.sign_b * read_element(p, p.b, shared + first.b.place(n, k));
+    for (int k = 0; k < p.k; ++k) b.set(k, n, first.sign_b * read_element(p, p.b, shared + first.b.place(n, k)));
   }
   for (auto& x : a) x *= first.sign_a;
-  bool const is_half = p.d == "f16";
-  bool const is_integer = p.d == "s32";
-  for (int lane = 0; lane < kWarp; ++lane) {
-    WgmmaOperation const& own = *lanes[lane];
-    for (int v = 0; v < p.n / 2; ++v) {
-      // Sums of a thread: two adjacent columns, of its row and of the row 8 below, in turn.
-      int const row = lane / 4 + v / 2 % 2 * 8;
-      int const column = v / 4 * 8 + lane % 4 * 2 + v % 2;
-      float const* const x = &a[size(row * p.k)];
-      float const* const y = &b[size(column * p.k)];
-      auto* const at = static_cast<char*>(own.sums[size(is_half ? v / 2 : v)]);
-      if (is_integer) {
-        std::int32_t sum = 0;
-        if (own.accumulates) __builtin_memcpy(&sum, at, sizeof(sum));
-        for (int k = 0; k < p.k; ++k) sum += static_cast<std::int32_t>(x[k]) * static_cast<std::int32_t>(y[k]);
-        __builtin_memcpy(at, &sum, sizeof(sum));
-        continue;
-      }
-      float sum = 0;
-      std::uint16_t half = 0;
-      if (own.accumulates && is_half) {
-        __builtin_memcpy(&half, at + v % 2 * 2, sizeof(half));
-        sum = half_to_float(half);
-      } else if (own.accumulates) {
-        __builtin_memcpy(&sum, at, sizeof(sum));
-      }
-      for (int k = 0; k < p.k; ++k) sum = __builtin_fmaf(x[k], y[k], sum);
-      if (is_half) {
-        half = float_to_half(sum);
-        __builtin_memcpy(at + v % 2 * 2, &half, sizeof(half));
-      } else {
-        __builtin_memcpy(at, &sum, sizeof(sum));
+  // Sums of a thread: two adjacent columns, of its row and of the row 8 below, in turn.
+  auto const for_each_sum = [&](auto const& visit) {
+    for (int lane = 0; lane < kWarp; ++lane) {
+      for (int v = 0; v < p.n / 2; ++v) {
+        int const row = lane / 4 + v / 2 % 2 * 8;
+        int const column = v / 4 * 8 + lane % 4 * 2 + v % 2;
+        auto* const at = static_cast<char*>(lanes[lane]->sums[size(is_half ? v / 2 : v)]) + (is_half ? v % 2 * 2 : 0);
+        visit(at, row, column);
       }
     }
+  };
+  if (is_integer) {
+    for_each_sum([&](char* at, int row, int column) {
+      std::int32_t sum = 0;
+      if (first.accumulates) __builtin_memcpy(&sum, at, sizeof(sum));
+      for (int k = 0; k < p.k; ++k)
+        sum += static_cast<std::int32_t>(a[size(row * p.k + k)]) * static_cast<std::int32_t>(b.number(k, column));
+      __builtin_memcpy(at, &sum, sizeof(sum));
+    });
+    return;
   }
+  std::vector<float> sums(size(kRows * p.n));
+  if (first.accumulates) {
+    for_each_sum([&](char const* at, int row, int column) {
+      float& sum = sums[size(row * p.n + column)];
+      std::uint16_t half;
+      __builtin_memcpy(&half, at, sizeof(half));
+      if (is_half) {
+        sum = half_to_float(half);
+      } else {
+        __builtin_memcpy(&sum, at, sizeof(sum));
+      }
+    });
+  }
+  TensorCore const core = warpgroup_core(p.bytes, is_half, false);
+  for (int row = 0; row < kRows; ++row)
+    tensor_row(core, format_of(p.a), &a[size(row * p.k)], b, p.k, &sums[size(row * p.n)], is_half);
+  for_each_sum([&](char* at, int row, int column) {
+    float const sum = sums[size(row * p.n + column)];
+    std::uint16_t const half = is_half ? float_to_half(sum) : std::uint16_t{0};
+    is_half ? __builtin_memcpy(at, &half, sizeof(half)) : __builtin_memcpy(at, &sum, sizeof(sum));
+  });
 }
 
 // What a warp's product reads, for races: its 16 rows of A, and B.
