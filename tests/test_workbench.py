@@ -176,6 +176,7 @@ __global__ void read(unsigned* out, int columns, int lane, int frees) {
   unsigned const address = base + ((threadIdx.x / 32 * 32 + lane) << 16);
   if (lane == 0) asm volatile("tcgen05.st.sync.aligned.32x32b.x2.b32 [%0], {%1, %2};" ::"r"(address), "r"(threadIdx.x), "r"(7));
   asm volatile("tcgen05.wait::st.sync.aligned;");
+  __syncwarp();  // another warp stores its own lanes of these columns meanwhile
   unsigned x = 0;
   unsigned y = 0;
   asm volatile("tcgen05.ld.sync.aligned.32x32b.x2.b32 {%0, %1}, [%2];" : "=r"(x), "=r"(y) : "r"(address));

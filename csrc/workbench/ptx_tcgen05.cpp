@@ -20,15 +20,19 @@ constexpr int kSlice = 32;  // columns that are allocated together
 int lane_of(std::uint32_t address) { return static_cast<int>(address >> 16); }
 int column_of(std::uint32_t address) { return static_cast<int>(address & 0xffff); }
 
-constexpr int kQuarters = 4;  // of the lanes, each read by the warps of one remainder modulo 4
+constexpr int kQuarters = 4;  // of the lanes, each reached by the warps of one remainder modulo 4
 
-// Who wrote a column last, and who has read each quarter of it since.
+struct LastAccess {
+  int agent = -1;  // none
+  Clock clock = 0;
+};
+using OfQuarters = std::array<LastAccess, kQuarters>;
+
+// Who wrote each quarter of a column last, and who read it last.
 struct Column {
   bool is_written = false;
-  int writer = -1;  // agent
-  Clock written = 0;
-  int reader[kQuarters] = {-1, -1, -1, -1};
-  Clock read[kQuarters] = {};
+  OfQuarters writers;
+  OfQuarters readers;
 };
 
 // What the instruction descriptor says (PTX ISA, "Instruction descriptor").
@@ -84,13 +88,22 @@ struct TensorMemory {
 
 namespace {
 
-// A thread that has read a column, of which the running thread does not know; -1: none. Lanes of a warp go together.
-int unseen_reader(Thread const& thread, Column const& column) {
-  for (int i = 0; i < kQuarters; ++i) {
-    int const reader = column.reader[i];
-    if (reader >= 0 && reader / kWarp != thread.agent / kWarp && !thread.sees(reader, column.read[i])) return reader;
+// Is there an access of which a thread does not know? Lanes of a warp go together.
+bool is_unseen(Thread const& thread, LastAccess const& last) {
+  bool const is_of_own_warp = last.agent / kWarp == thread.agent / kWarp;
+  return last.agent >= 0 && !is_of_own_warp && !thread.sees(last.agent, last.clock);
+}
+// The agent of such an access to any quarter, but for one who does all in order; -1: none.
+int unseen(Thread const& thread, OfQuarters const& accesses, int in_order = -1) {
+  for (LastAccess const& last : accesses) {
+    if (last.agent != in_order && is_unseen(thread, last)) return last.agent;
   }
   return -1;
+}
+
+// Who an agent is, in words.
+std::string name_of(Cluster const& cluster, int agent) {
+  return agent < cluster.threads() ? "thread " + std::to_string(agent) + " of the cluster" : std::string("a product");
 }
 
 TensorMemory& memory_of(Cta& cta) {
@@ -208,17 +221,18 @@ void deallocate(Frame& f, Statement const& s) {
   if (f.cluster.launch().is_checked) {
     for (int j = column_of(address); j < column_of(address) + columns; ++j) {
       Column const& column = memory.columns[static_cast<std::size_t>(j)];
-      int const reader = unseen_reader(f.thread, column);
-      bool const is_being_written = column.writer >= 0 && column.writer / kWarp != f.thread.agent / kWarp &&
-                                    !f.thread.sees(column.writer, column.written);
-      if (reader < 0 && !is_being_written) continue;
-      std::string const who = is_being_written ? "which a product writes"
-                                               : "which thread " + std::to_string(reader) + " of the cluster reads";
-      f.cluster.report(Kind::race, "gives column " + std::to_string(j) + " of tensor memory back, " + who +
+      int const reader = unseen(f.thread, column.readers);
+      int const writer = unseen(f.thread, column.writers);
+      if (reader < 0 && writer < 0) continue;
+      std::string const does =
+          writer >= 0 ? name_of(f.cluster, writer) + " writes" : name_of(f.cluster, reader) + " reads";
+      f.cluster.report(Kind::race, "gives column " + std::to_string(j) + " of tensor memory back, which " + does +
                                        ", and nothing orders the two");
       break;
     }
   }
+  for (int j = column_of(address); j < column_of(address) + columns; ++j)
+    memory.columns[static_cast<std::size_t>(j)] = {};
   f.cluster.go_on();
 }
 
@@ -324,16 +338,17 @@ void multiply_later(Frame& f, Statement const& s) {
                          "adds to column " + std::to_string(j) + " of tensor memory, which nobody has written");
           is_told = true;
         }
-        int const reader = unseen_reader(f.thread, column);
-        if (reader >= 0 && !is_told) {
-          cluster.report(Kind::race, "starts a product into column " + std::to_string(j) +
-                                         " of tensor memory, which thread " + std::to_string(reader) +
-                                         " of the cluster reads, and nothing orders the two");
+        int const reader = unseen(f.thread, column.readers);
+        int const writer = unseen(f.thread, column.writers, actor.agent);
+        if ((reader >= 0 || writer >= 0) && !is_told) {
+          std::string const does =
+              writer >= 0 ? name_of(cluster, writer) + " writes" : name_of(cluster, reader) + " reads";
+          cluster.report(Kind::race, "starts a product into column " + std::to_string(j) + " of tensor memory, which " +
+                                         does + ", and nothing orders the two");
           is_told = true;
         }
         column.is_written = true;
-        column.writer = actor.agent;
-        column.written = actor.clock;
+        column.writers.fill({actor.agent, actor.clock});
       }
     }
     if (cluster.timeline() != nullptr) {
@@ -421,13 +436,14 @@ void load(Frame& f, Statement const& s) {
                      "reads column " + std::to_string(first + i) + " of tensor memory, which nobody has written");
       is_told = true;
     }
-    if (column.writer >= 0 && !f.thread.sees(column.writer, column.written) && !is_told) {
-      cluster.report(Kind::race, "reads column " + std::to_string(first + i) +
-                                     " of tensor memory, which a product writes, and nothing orders the two");
+    auto const quarter = static_cast<std::size_t>(in_cta / kWarp % kQuarters);
+    LastAccess const& writer = column.writers[quarter];
+    if (is_unseen(f.thread, writer) && !is_told) {
+      cluster.report(Kind::race, "reads column " + std::to_string(first + i) + " of tensor memory, which " +
+                                     name_of(cluster, writer.agent) + " writes, and nothing orders the two");
       is_told = true;
     }
-    column.reader[in_cta / kWarp % kQuarters] = f.thread.agent;
-    column.read[in_cta / kWarp % kQuarters] = f.thread.clock;
+    column.readers[quarter] = {f.thread.agent, f.thread.clock};
     Argument const& to = s.arguments[0].kind == Argument::Kind::vector
                              ? s.arguments[0].parts[static_cast<std::size_t>(i)]
                              : s.arguments[0];
@@ -447,8 +463,7 @@ void store(Frame& f, Statement const& s) {
                                : s.arguments[1];
     Column& column = memory.columns[static_cast<std::size_t>(first + i)];
     column.is_written = true;
-    column.writer = f.thread.agent;
-    column.written = f.thread.clock;
+    column.writers[static_cast<std::size_t>(in_cta / kWarp % kQuarters)] = {f.thread.agent, f.thread.clock};
     memory.at(in_cta / kWarp % 4 * kWarp + in_cta % kWarp, first + i) = static_cast<std::uint32_t>(f.get(from));
   }
 }
