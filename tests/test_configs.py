@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -255,6 +256,15 @@ def test_a_name_is_one_config() -> None:
         config("mine_once", stages=2)
     assert "mine_once: sgemm_sm80_nt_f32 with tiler, stages" in str(first)
     assert all(check.error is None for check in testing.verify(["mine_once"], ["emulator"]))
+
+
+def test_a_base_of_another_type_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A unit of a user's may add a variant to a family of ours, with a Config that is not written as ours are."""
+    base = "sgemm_1_nt_f32"
+    theirs = replace(kernels()[base].config, cpp_type="theirs::Config")
+    monkeypatch.setattr(type(kernels()[base]), "config", property(lambda _: theirs))
+    with pytest.raises(OperandError, match=r"no Config to start from, theirs::Config\n  next: .*cute_py\.kernels\(\)"):
+        config(base)
 
 
 def test_types_in_cpp() -> None:

@@ -53,15 +53,20 @@ __global__ void mma(unsigned const* a, unsigned const* b, unsigned const* c, uns
 """
 
 
+def torch_type(dtype: str) -> Any:
+    torch = pytest.importorskip("torch")
+    names = {"f16": "float16", "bf16": "bfloat16", "tf32": "float32", "f32": "float32", "e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2"}  # fmt: skip
+    return getattr(torch, names[dtype])
+
+
 def bits(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> np.ndarray:
     """Return numbers of a type as bits: some of any bits, some near each other, some that are small, some zeros."""
     torch = pytest.importorskip("torch")
-    types = {"f16": torch.float16, "bf16": torch.bfloat16, "tf32": torch.float32, "f32": torch.float32, "e4m3": torch.float8_e4m3fn, "e5m2": torch.float8_e5m2}  # fmt: skip
     numbers = rng.standard_normal(shape) * np.exp2(rng.integers(-9, 5, (shape[0],) + (1,) * (len(shape) - 1)))
     numbers[rng.random(shape) < 0.1] = 0
     spread = numbers * np.exp2(rng.integers(-14, 8, shape))
     numbers = np.where((np.arange(shape[0]) % 3 == 1).reshape((-1,) + (1,) * (len(shape) - 1)), spread, numbers)
-    made = torch.from_numpy(numbers).float().to(types[dtype])
+    made = torch.from_numpy(numbers).float().to(torch_type(dtype))
     word = {1: torch.uint8, 2: torch.int16, 4: torch.int32}[made.element_size()]
     found = made.view(word).numpy().copy()
     found = found.view({1: np.uint8, 2: np.uint16, 4: np.uint32}[made.element_size()])
@@ -73,9 +78,8 @@ def bits(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> np.nda
 
 def tensor_of(array: np.ndarray, dtype: str) -> Any:
     torch = pytest.importorskip("torch")
-    types = {"f16": torch.float16, "bf16": torch.bfloat16, "tf32": torch.float32, "f32": torch.float32, "e4m3": torch.float8_e4m3fn, "e5m2": torch.float8_e5m2}  # fmt: skip
     signed = {1: np.uint8, 2: np.int16, 4: np.int32}[array.itemsize]
-    return torch.from_numpy(np.ascontiguousarray(array).view(signed)).view(types[dtype])
+    return torch.from_numpy(np.ascontiguousarray(array).view(signed)).view(torch_type(dtype))
 
 
 CASES = [

@@ -4,8 +4,8 @@
 
 namespace cute_py::workbench {
 
-// Where a factor is, as its descriptor says (PTX ISA, "Matrix descriptor format" of wgmma, and of
-// tcgen05, whose swizzles have one bit more, below these).
+// Where a factor is, as its descriptor says (PTX ISA, "Matrix descriptor format" of wgmma). A descriptor of
+// tcgen05 has one more bit of swizzle, below these two.
 struct Factor {
   std::uint64_t descriptor;
   bool k_major;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cute/tensor.hpp>
+#include <type_traits>
 
 #include "kernels/common/mode_map.hpp"
 

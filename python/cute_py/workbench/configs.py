@@ -69,7 +69,11 @@ class _Base(NamedTuple):
                 f"  next: a variant of {families}; or a copy of the family's folder, by cute_py.units.compile_unit"
             )
         found = re.fullmatch(r"cute_py::kernels::\w+<(.*), \(cute_py::Major\)(\d), \(cute_py::Major\)(\d), (.*)>", kernel.config.cpp_type)  # fmt: skip
-        assert found is not None
+        if found is None:
+            raise OperandError(
+                f"config: {name} is of a type that has no Config to start from, {kernel.config.cpp_type}\n"
+                "  next: start from a variant of this package; cute_py.kernels() lists them"
+            )
         form = re.match(r"\(cute_py::Form\)(\d)", found[4])
         majors = tuple("mn" if digit == "0" else "k" for digit in found.group(2, 3))
         return cls(kernel, kernel.config, found[1], (majors[0], majors[1]), _FORMS[int(form[1])] if form else "vectors")
@@ -150,7 +154,7 @@ class Config:
         """
         if target not in ("emulator", "cuda"):
             raise OperandError(f"compile: target={target!r}\n  next: 'emulator' or 'cuda'")
-        known = kernels().get(self.name) if self.name in kernels() else None
+        known = kernels().get(self.name)
         if known is not None and _LOADED.get((self.name, target)) == self.source:
             return known
         if known is not None and self.source not in [x for (name, _), x in _LOADED.items() if name == self.name]:
@@ -325,7 +329,7 @@ def _of_tiles(base: _Base, tile: tuple[int, int, int], given: dict[str, Any]) ->
     }
     made = replace(made, **smem)
     for i, x in ((0, "a"), (1, "b")):
-        _check_smem(f"smem_{x}", getattr(made, f"smem_{x}"), (tile[i], tile[2]), stages)
+        _check_smem(f"smem_{x}", getattr(made, f"smem_{x}"), (tile[i], tile[2]))
     if base.kernel.kernel not in _BY_THREADS:
         copies: dict[str, Any] = {}
         for i, x in ((0, "a"), (1, "b")):
@@ -416,7 +420,7 @@ def _mn(operand: str) -> str:
     return "BLK_M" if operand == "a" else "BLK_N"
 
 
-def _check_smem(argument: str, layout: Any, extents: tuple[int, int], stages: int) -> None:
+def _check_smem(argument: str, layout: Any, extents: tuple[int, int]) -> None:
     for mode, (extent, what) in enumerate(zip(extents, (_mn(argument[-1]), "BLK_K"), strict=True)):
         has = int(_core.size(layout, mode))
         if has != extent:
