@@ -1,5 +1,6 @@
 #include <pybind11/pybind11.h>
 
+#include "bindings/borrowed.hpp"
 #include "bindings/buffer.hpp"
 #include "bindings/catalogue.hpp"
 #include "bindings/errors.hpp"
@@ -17,6 +18,7 @@ PYBIND11_MODULE(_core, module) {
   module.doc() = "The compiled part of cute_py. Private: use the functions of cute_py.";
   register_errors();
   register_kernels(module);
+  register_borrowed(module);
   register_buffer(module);
   register_product(module);
   register_plan(module);

@@ -23,6 +23,7 @@
 #include "kernels/common/namespace.hpp"
 #include "kernels/common/reduce_cluster.cuh"
 #include "kernels/common/registers.cuh"
+#include "kernels/common/sections.hpp"
 #include "kernels/common/write_staged_sm90.cuh"
 #include "kernels/common/write_tma.cuh"
 #include "kernels/gemm_sm90/planes.cuh"
@@ -279,7 +280,9 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
               k = digits_of(tiles.k, k_tile);
               find_outer();
             }
+            CUTE_SECTION("wait for a stage");
             Empty::wait(&shared.empty[pipe.stage], pipe.phase ^ 1);
+            CUTE_SECTION("load");
             Full::arrive_and_expect_tx(&shared.full[pipe.stage], stage_bytes);
             std::uint64_t* const full = &shared.full[pipe.stage];
             CUTE_UNROLL
@@ -294,6 +297,7 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
             ++pipe;
           }
         }
+        CUTE_SECTION("");
         if (multicast > 1) {
           CUTE_NO_UNROLL
           for (int i = 0; i < Config::stages; ++i) {
@@ -393,9 +397,11 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
       if (Config::promotes || k_begin >= k_end) clear(tCrD);
       if (Config::planes > 1 && k_begin >= k_end) clear(smaller);
       mma.accumulate_ = SM90::GMMA::ScaleOut::Zero;
+      CUTE_SECTION("wait for the turn");
       if (turns > 1 && number != first_work) {
         NamedBarrier::sync(Config::consumer_threads, Config::consumers + 1 + turn);  // ping-pong: the other's math is over
       }
+      CUTE_SECTION("main loop");
       int read = 0;  // the stage of the step before, if there is one
       bool has_arrived = false;
       CUTE_NO_UNROLL
@@ -477,6 +483,7 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
       pipe += (turns - 1) * (k_end - k_begin);  // skips the stages of the other warpgroup
 
       // Epilogue
+      CUTE_SECTION("epilogue");
       if constexpr (Config::planes > 1) {
         ExponentsOfTile const of_tile(exponents, tiles, work.product);
         using Sums = SumsOfThread<blk_n, Config::consumers_of_tile * 64>;
@@ -562,6 +569,7 @@ void gemm_sm90(CUTE_GRID_CONSTANT TensorMap const map_a,
                                  NothingLeftOut{});
       }
     }
+    CUTE_SECTION("");
     if (threadIdx.x % 128 == 0) {
       tma_store_wait<0>();  // the last boxes have left shared memory
     }

@@ -364,7 +364,7 @@ def _compiled(path: Path, known_as: Path, settings: _Settings) -> Path:
     read = [file for file in included(text) if file != path]
     if known_as != path:  # the folder has another name each time
         text = text.replace(f'"{path}"', f'"{known_as}"').replace(f'"{path.parent}', f'"{known_as.parent}')
-    text = rewrite(text, foreign=("/usr/", str(_headers() / "cuda"), str(_headers() / "csrc")))
+    text = rewrite(text, foreign=("/usr/", str(_headers() / "cuda"), str(_headers() / "csrc" / "workbench")))
     flags = [*_compile_flags(), *settings.flags]
     key = hashlib.sha256("\0".join([text, runtime.stem, version, *flags]).encode()).hexdigest()
     found = cache.unit(key, ".program")
@@ -398,6 +398,43 @@ def _compiled(path: Path, known_as: Path, settings: _Settings) -> Path:
                 made.unlink(missing_ok=True)
 
 
+def compiled_by_nvcc(
+    source: Path,
+    name: str,
+    architecture: str,
+    *,
+    include: Sequence[str | os.PathLike[str]] = (),
+    define: Sequence[str] = (),
+    flags: Sequence[str] = (),
+    more_flags: Sequence[str] = (),
+    suffix: str = ".program",
+) -> Path:
+    """Compile a source with nvcc, unless the cache has what its preprocessed text says; return what was made.
+
+    `name` is for messages. Raises UnitError where there is no nvcc, and with its words where it does not compile.
+    """
+    compiler = gpu_compiler([architecture])
+    options = ["-std=c++17", "-O3", "-w", f"-arch=sm_{architecture}", "--expt-relaxed-constexpr"]
+    options += [*(f"-D{x}" for x in define), *flags, *more_flags]
+    places = [*(f"-I{folder}" for folder in include), f"-isystem={_headers() / 'cutlass'}"]
+    places += [f"-I{_headers() / 'csrc' / 'workbench' / 'marks'}", f"-I{_headers() / 'csrc'}"]
+    named = Source(name, "")
+    text = run(named, [compiler.path, *options, *places, "-E", "-Xcompiler=-P", str(source)])
+    key = hashlib.sha256("\0".join([text, compiler.version, *options]).encode()).hexdigest()
+    found = cache.unit(key, suffix)
+    with cache.locked(key):
+        if found.exists():
+            os.utime(found)
+            return found
+        made = Path(f"{found}.{os.getpid()}.part")
+        try:
+            with Progress(f"compiling {name} with nvcc"):
+                run(named, [compiler.path, *options, *places, str(source), "-o", str(made)])
+            return cache.publish(key, made, suffix)
+        finally:
+            made.unlink(missing_ok=True)
+
+
 def on_gpu(
     file: str | os.PathLike[str],
     *arguments: object,
@@ -414,23 +451,6 @@ def on_gpu(
     path = Path(file).resolve()
     if not path.is_file():
         raise OperandError(f"program: there is no file {path}\n  next: the path of a CUDA program")
-    compiler = gpu_compiler([architecture])
-    folders = [path.parent, *map(Path, include)]
-    flags = ["-std=c++17", "-O3", "-w", *compiler.targets[0], "--expt-relaxed-constexpr", *(f"-D{x}" for x in define)]
-    flags += [*(f"-I{folder}" for folder in folders), f"-isystem={_headers() / 'cutlass'}"]
-    flags.append(f"-I{_headers() / 'csrc' / 'workbench' / 'marks'}")
-    named = Source(path.name, "")
-    text = run(named, [compiler.path, *flags, "-E", str(path)])
-    key = hashlib.sha256("\0".join([text, compiler.version, *compiler.targets[0]]).encode()).hexdigest()
-    found = cache.unit(key, ".program")
-    with cache.locked(key):
-        if not found.exists():
-            made = Path(f"{found}.{os.getpid()}.part")
-            try:
-                with Progress(f"compiling {path.name} with nvcc"):
-                    run(named, [compiler.path, *flags, str(path), "-o", str(made)])
-                cache.publish(key, made, ".program")
-            finally:
-                made.unlink(missing_ok=True)
+    made = compiled_by_nvcc(path, path.name, architecture, include=[path.parent, *include], define=define)
     environment = {**os.environ, "CUTE_PY_MARKS": str(marks)} if marks is not None else None
-    return subprocess.run([found, *map(str, arguments)], env=environment, check=False).returncode
+    return subprocess.run([made, *map(str, arguments)], env=environment, check=False).returncode

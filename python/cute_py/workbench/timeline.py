@@ -132,7 +132,7 @@ class Timeline:
         last = max((s.end for s in spans), default=0.0) if end is None else end
         if not last > first:
             raise OperandError(f"to_svg: nothing happens between {first:g} and {last:g}\n  next: begin= and end= apart")
-        label, width, row, top = 210, 900, 22, 40
+        label, width, row, top = 210, 900, 24, 40
         height = top + row * len(shown) + 34
         scale = width / (last - first)
         total = label + width + 20
@@ -154,22 +154,31 @@ class Timeline:
         for i, track in enumerate(shown):
             y = top + row * i
             lines.append(f'<text x="0" y="{y + 14}">{escape(track)}</text>')
-            own = sorted((s for s in spans if s.track == track), key=lambda s: (s.begin - s.end, s.begin))
+            own = sorted(
+                (s for s in spans if s.track == track), key=lambda s: (s.kind != "section", s.begin - s.end, s.begin)
+            )
+            own.sort(key=lambda s: s.kind != "kernel")
+            has_sections = any(span.kind == "section" for span in own)
             for span in own:
                 x0, x1 = (min(max(x, first), last) for x in (span.begin, span.end))
                 if x1 <= x0:
                     continue
+                # What is waited for stands below the names of sections.
+                above = 11 if has_sections and span.kind not in ("kernel", "section") else 0
                 inset = 0 if span.kind == "kernel" else 2
+                high = row - 6 - 2 * inset - above
                 colour = _COLOURS[span.kind]
                 where = f", {span.line}" if span.line is not None else ""
                 title = escape(f"{span.name}: {span.begin:g} to {span.end:g}{where}")
                 x, w = label + (x0 - first) * scale, max((x1 - x0) * scale, 0.4)
                 lines.append(
-                    f'<rect x="{x:.1f}" y="{y + 2 + inset}" width="{w:.1f}" height="{row - 6 - 2 * inset}" fill="{colour}" '
+                    f'<rect x="{x:.1f}" y="{y + 2 + inset + above}" width="{w:.1f}" height="{high}" fill="{colour}" '
                     f'stroke="#fff" stroke-width=".3"><title>{title}</title></rect>'
                 )
                 if span.kind == "section" and w > 6 * len(span.name):
-                    lines.append(f'<text class="in" x="{x + 3:.1f}" y="{y + 14}">{escape(span.name)}</text>')
+                    lines.append(
+                        f'<text class="in" x="{x + 3:.1f}" y="{y + (13 if has_sections else 14)}">{escape(span.name)}</text>'
+                    )
         y = top + row * len(shown) + 6
         lines.append(f'<line class="axis" x1="{label}" y1="{y}" x2="{label + width}" y2="{y}"/>')
         step = _step((last - first) / 8)

@@ -2,10 +2,12 @@
 
 // CUTE_PY_MARK("main loop"): the section of a kernel that begins here, as the first lane of each warp comes to it. In
 // the emulator it becomes a span of the timeline in nominal cycles, on a GPU one by the global timer, for what
-// `cute-py run --timeline` writes. CUTE_PY_MARK("") ends a section.
+// `cute-py run --timeline` writes. CUTE_PY_MARK("") ends a section. CUTE_PY_CLEAR_MARKS(), on the host, forgets those
+// of the launches before; in the emulator the timeline is that of the first launch.
 #ifdef CUTE_PY_IN_EMULATOR
 
 #define CUTE_PY_MARK(name) ::cute_py::workbench::mark(name)
+#define CUTE_PY_CLEAR_MARKS() static_cast<void>(0)
 
 #else
 
@@ -55,13 +57,23 @@ inline void write() {
   }
 }
 
+inline void clear() {
+  unsigned const none = 0;
+  cudaMemcpyToSymbol(count, &none, sizeof(none));
+}
+
+// An object of the main thread: those are destroyed before the runtime takes the program's kernels, and the marks with
+// them, off the GPU, which an object of the program would come too late for.
 struct WritesAtEnd {
   ~WritesAtEnd() { write(); }
+  bool exists() const { return true; }
 };
-static WritesAtEnd const writes_at_end;
+static thread_local WritesAtEnd writes_at_end;
+static bool const writes = writes_at_end.exists();
 
 }  // namespace cute_py::marks
 
 #define CUTE_PY_MARK(name) ::cute_py::marks::take(name)
+#define CUTE_PY_CLEAR_MARKS() ::cute_py::marks::clear()
 
 #endif
