@@ -59,9 +59,25 @@ def test_the_table_the_data_and_the_chart() -> None:
         assert rung.idea in text
 
 
+def test_kernels_that_are_asked_for_are_rungs_after_these() -> None:
+    named = "gemm_sm80_nt_f16_64x64"
+    found = cute_py.ladder(512, device=H200, more=[named, cute_py.kernels()["sgemm_sm80_nt_f32_64x64"]])
+    assert [(rung.kernel, rung.variant, rung.dtype) for rung in found.rungs[-2:]] == [
+        (named, named, "float16"),
+        ("sgemm_sm80_nt_f32_64x64", "sgemm_sm80_nt_f32_64x64", "float32"),
+    ]
+    assert "tiles of 64x64x" in found.rungs[-1].idea
+    assert named in found.to_svg()
+    # NT alone: of k-major factors it says why not.
+    assert named in dict(cute_py.ladder(512, layout="tn", device=H200, more=named).left_out)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        ({"more": ["sgemm_3"]}, "sgemm_3"),
+        ({"more": ["gemm_sm90"]}, "gemm_sm90 is a family"),
+        ({"more": ["gemm_sm80_nt_bf16_64x64"]}, "multiplies bfloat16, and the ladder has float32 and float16"),
         ({"m": 0}, "m is an integer from 1"),
         ({"k": 2.5}, "k is an integer from 1"),
         ({"dtype": "float64"}, "dtype is one of float16"),

@@ -34,6 +34,10 @@ constexpr cute::SM90::GMMA::Major wgmma_major(Major major) {
 template <class T>
 using WgmmaSum = cute::conditional_t<cute::is_same_v<T, std::int8_t>, std::int32_t, float>;
 
+// CTAs of two warpgroups that share a tile of 128 rows, for which a multiprocessor has registers and shared memory.
+template <int columns, int shared_bytes>
+constexpr int wgmma_ctas = columns <= 128 && 2 * (shared_bytes + 1024) <= 233472 ? 2 : 1;
+
 // A warpgroup's accumulators of 64 rows are (2,2,N/8) values of a thread: two adjacent columns, of a row and of the
 // one 8 further on, every 8 columns. The first row, and the first column, of a thread:
 CUTE_HOST_DEVICE int wgmma_row(int thread) { return thread % 128 / 32 * 16 + thread % 32 / 4; }

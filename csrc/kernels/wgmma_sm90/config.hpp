@@ -7,18 +7,18 @@ namespace cute_py::kernels {
 
 // Two warpgroups that share a tile of C, 64 rows each; stages of shared memory filled by cp.async, in vectors of 16
 // bytes.
-template <class T, Major major_a, Major major_b, Form form>
-struct WgmmaSm90 : OperandTypes<T, major_a, major_b, form, false> {
+template <class T, Major major_a, Major major_b, Form form, int columns, int stages_>
+struct WgmmaSm90Tile : OperandTypes<T, major_a, major_b, form, false> {
   using TC = WgmmaSum<T>;
   using TE = numeric::EpilogueType<TC>;
   static constexpr bool fuses = true;
 
   using BlkM = cute::_128;
-  using BlkN = cute::_128;
+  using BlkN = cute::Int<columns>;
   using BlkK = cute::Int<128 / static_cast<int>(sizeof(T))>;
   using CtaTiler = cute::Shape<BlkM, BlkN, BlkK>;  // (BLK_M,BLK_N,BLK_K)
   static constexpr int threads = 256;
-  static constexpr int stages = 3;
+  static constexpr int stages = stages_;
 
   using Instruction = decltype(cute::SM90::GMMA::ss_op_selector<T, T, TC, cute::Shape<cute::_64, BlkN, BlkK>,
                                                                 wgmma_major(major_a), wgmma_major(major_b)>());
@@ -54,8 +54,11 @@ struct WgmmaSm90 : OperandTypes<T, major_a, major_b, form, false> {
   };
 
   static constexpr int compute_capability = 90;
-  static constexpr int ctas_per_multiprocessor = 2;
+  static constexpr int ctas_per_multiprocessor = wgmma_ctas<columns, sizeof(SharedStorage)>;
   static constexpr int alignment_bytes = 16;
 };
+
+template <class T, Major major_a, Major major_b, Form form>
+using WgmmaSm90 = WgmmaSm90Tile<T, major_a, major_b, form, 128, 3>;
 
 }  // namespace cute_py::kernels

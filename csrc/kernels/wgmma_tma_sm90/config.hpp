@@ -6,8 +6,8 @@
 namespace cute_py::kernels {
 
 // Two warpgroups that share a tile of C, 64 rows each; stages of shared memory filled by TMA.
-template <class T, Major major_a, Major major_b, Form>
-struct WgmmaTmaSm90 {
+template <class T, Major major_a, Major major_b, Form, int columns, int stages_>
+struct WgmmaTmaSm90Tile {
   using TA = T;
   using TB = T;
   using TC = WgmmaSum<T>;
@@ -25,12 +25,12 @@ struct WgmmaTmaSm90 {
   static constexpr Major along_a = major_a;
   static constexpr Major along_b = major_b;
   using BlkM = cute::_128;
-  using BlkN = cute::_128;
+  using BlkN = cute::Int<columns>;
   using BlkK = cute::Int<128 / static_cast<int>(sizeof(T))>;
   using CtaTiler = cute::Shape<BlkM, BlkN, BlkK>;  // (BLK_M,BLK_N,BLK_K)
   static constexpr int max_cluster = 0;
   static constexpr int threads = 256;
-  static constexpr int stages = 3;
+  static constexpr int stages = stages_;
 
   using Instruction = decltype(cute::SM90::GMMA::ss_op_selector<T, T, TC, cute::Shape<cute::_64, BlkN, BlkK>,
                                                                 wgmma_major(major_a), wgmma_major(major_b)>());
@@ -58,8 +58,11 @@ struct WgmmaTmaSm90 {
   };
 
   static constexpr int compute_capability = 90;
-  static constexpr int ctas_per_multiprocessor = 2;
+  static constexpr int ctas_per_multiprocessor = wgmma_ctas<columns, sizeof(SharedStorage)>;
   static constexpr int alignment_bytes = sizeof(T);
 };
+
+template <class T, Major major_a, Major major_b, Form form>
+using WgmmaTmaSm90 = WgmmaTmaSm90Tile<T, major_a, major_b, form, 128, 3>;
 
 }  // namespace cute_py::kernels

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
@@ -14,6 +14,7 @@ import numpy as np
 
 from cute_py import _core
 from cute_py._dtypes import DTYPES, FLOAT8, HALVES, numpy_type, stored_as
+from cute_py.catalogue.kernels import Kernel, kernels, raise_unknown_kernel
 from cute_py.catalogue.peers import (
     ROWS_COMPARED,
     compute_of,
@@ -183,6 +184,7 @@ def ladder(
     dtype: str = "float16",
     layout: str | None = None,
     device: Device | None = None,
+    more: Sequence[str | Kernel] = (),
 ) -> Ladder:
     """Compute one product by every kernel, from `reference` to `gemm_sm90`.
 
@@ -202,6 +204,8 @@ def ladder(
         and ``"tn"`` for the others, of which warpgroups multiply no other.
     device
         A `Device` to estimate for.
+    more
+        Kernels that are rungs after these: variants by their names, or what `cute_py.workbench.Config.compile` made.
 
     Raises OperandError for what cannot be asked for, CuteError if a kernel computes something else than the product.
 
@@ -221,9 +225,35 @@ def ladder(
             "ladder: device is a cute_py.Device that you invent, to estimate for\n  next: cute_py.Device.preset('H100'), or leave "
             "device out to measure the current GPU"
         )
+    steps = (*_STEPS, *_steps_of(more, dtype))
     if device is None and cuda_available():
-        return _measured(extents, dtype, layout)
-    return _estimated(extents, dtype, layout, device or Device("H200"))
+        return _measured(steps, extents, dtype, layout)
+    return _estimated(steps, extents, dtype, layout, device or Device("H200"))
+
+
+def _steps_of(more: Sequence[str | Kernel], dtype: str) -> tuple[_Step, ...]:
+    steps: list[_Step] = []
+    for given in (more,) if isinstance(more, (str, Kernel)) else more:
+        name = given.name if isinstance(given, Kernel) else given
+        variants = [x for x, kernel in kernels().items() if kernel.kernel == name != x]
+        if variants and name not in kernels():
+            raise OperandError(
+                f"ladder: more: {name} is a family of kernels\n  next: one of it: {', '.join(variants[:8])}"
+            )
+        if name not in kernels():
+            raise_unknown_kernel(name)
+        if any(name == step.kernel for step in (*_STEPS, *steps)):
+            raise OperandError(f"ladder: more: {name} is a rung already\n  next: each kernel once")
+        kernel = kernels()[name]
+        if not kernel.multiplies or not {"float32", dtype} & set(kernel.factors):
+            raise OperandError(
+                f"ladder: more: {name} multiplies {', '.join(kernel.factors) or 'nothing'}, "
+                f"and the ladder has float32 and {dtype}\n  next: dtype= of the kernel, or another kernel"
+            )
+        tile = "x".join(map(str, kernel.tile))
+        idea = f"asked for by name: tiles of {tile}, {kernel.stages} stages, {kernel.threads} threads"
+        steps.append(_Step(name, dtype in kernel.factors, idea))
+    return tuple(steps)
 
 
 def _extent(name: str, value: Any) -> int:
@@ -305,10 +335,10 @@ def _telling(reasons: list[str]) -> str:
     return min(reasons, key=lambda reason: reason.startswith("takes A and B"), default="")
 
 
-def _estimated(extents: tuple[int, ...], dtype: str, layout: str, device: Device) -> Ladder:
+def _estimated(steps: tuple[_Step, ...], extents: tuple[int, ...], dtype: str, layout: str, device: Device) -> Ladder:
     m, n, k = extents
     rungs, left_out = [], []
-    for step in _STEPS:
+    for step in steps:
         if step.kernel == "reference":
             rungs.append(_reference(step, extents))
             continue
@@ -336,7 +366,7 @@ def _estimated(extents: tuple[int, ...], dtype: str, layout: str, device: Device
     return Ladder(device.name, False, m, n, k, dtype, layout, tuple(rungs), tuple(left_out))
 
 
-def _measured(extents: tuple[int, ...], dtype: str, layout: str) -> Ladder:
+def _measured(steps: tuple[_Step, ...], extents: tuple[int, ...], dtype: str, layout: str) -> Ladder:
     library = library_of_gpu("ladder")
     device = devices()[library.ordinal]
     m, n, k = extents
@@ -344,7 +374,7 @@ def _measured(extents: tuple[int, ...], dtype: str, layout: str) -> Ladder:
     calls: dict[tuple[str, str], Callable[[], Any]] = {}  # (kernel, type)
     variants: dict[str, str] = {}
     left_out = []
-    for step in _STEPS[1:]:
+    for step in steps[1:]:
         own = _dtype_of(step, dtype)
         if own not in problems:
             A = library.draw(m, k, own, layout[0] == "n")
@@ -368,8 +398,8 @@ def _measured(extents: tuple[int, ...], dtype: str, layout: str) -> Ladder:
     measured = dict(
         zip(calls, microseconds(list(calls.values()), lambda: _core.synchronize(library.ordinal)), strict=True)
     )
-    rungs = [_reference(_STEPS[0], extents)]
-    for step in _STEPS[1:]:
+    rungs = [_reference(steps[0], extents)]
+    for step in steps[1:]:
         own = _dtype_of(step, dtype)
         if (us := measured.get((step.kernel, own))) is not None:
             cublas = measured.get(("cublas", own))
@@ -386,6 +416,8 @@ _COLOURS = {False: "#94a3b8", True: "#2563eb"}
 def _chart(title: str, rungs: tuple[Rung, ...]) -> str:
     import html
 
+    left = max(_LEFT, 20 + 8 * max(len(rung.kernel) for rung in rungs))
+    width = _WIDTH + left - _LEFT
     high = max(rung.tflops for rung in rungs)
     low = min([rung.tflops for rung in rungs if rung.us is not None], default=high) / 4
 
@@ -394,10 +426,10 @@ def _chart(title: str, rungs: tuple[Rung, ...]) -> str:
 
     height = _TOP + len(rungs) * (_BAR + _GAP) + 26
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
         'font-family="sans-serif" font-size="13" role="img">',
         f"<title>{html.escape(title)}</title>",
-        f'<rect width="{_WIDTH}" height="{height}" fill="#ffffff"/>',
+        f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
         f'<text x="14" y="26" font-size="16" fill="#0f172a">{html.escape(title)}</text>',
     ]
     parts += [
@@ -406,16 +438,16 @@ def _chart(title: str, rungs: tuple[Rung, ...]) -> str:
         for x, kind, text in ((14, False, "float32, without tensor cores"), (230, True, "tensor cores"))
     ]
     y = _TOP
-    for rung, step in ((rung, step) for rung in rungs for step in _STEPS if step.kernel == rung.kernel):
-        bar = length(rung.tflops)
+    for rung in rungs:
+        bar, colour = length(rung.tflops), _COLOURS[rung.dtype != "float32"]
         notes = [f"{rung.tflops:.3g} TFLOP/s"]
         if rung.of_cublas is not None:
             notes.append(f"{100 * rung.of_cublas:.0f} % of cuBLAS")
         parts += [
-            f'<text x="{_LEFT - 8}" y="{y + 16}" text-anchor="end" fill="#0f172a">{rung.kernel}</text>',
-            f'<rect x="{_LEFT}" y="{y}" width="{bar}" height="{_BAR}" rx="2" fill="{_COLOURS[step.of_tensor_cores]}"/>',
-            f'<text x="{_LEFT + bar + 6}" y="{y + 16}" font-size="12" fill="#0f172a">{", ".join(notes)}</text>',
-            f'<text x="{_LEFT}" y="{y + _BAR + 14}" font-size="11" fill="#475569">{html.escape(rung.idea)}</text>',
+            f'<text x="{left - 8}" y="{y + 16}" text-anchor="end" fill="#0f172a">{rung.kernel}</text>',
+            f'<rect x="{left}" y="{y}" width="{bar}" height="{_BAR}" rx="2" fill="{colour}"/>',
+            f'<text x="{left + bar + 6}" y="{y + 16}" font-size="12" fill="#0f172a">{", ".join(notes)}</text>',
+            f'<text x="{left}" y="{y + _BAR + 14}" font-size="11" fill="#475569">{html.escape(rung.idea)}</text>',
         ]
         y += _BAR + _GAP
     parts.append(

@@ -38,6 +38,8 @@ _BY_THREADS = ("sgemm_1",)
 _BY_TILES = ("sgemm_2", "sgemm_sm70", "sgemm_sm80", "gemm_sm80")
 _BY_CP_ASYNC = ("sgemm_sm80", "gemm_sm80")
 _BY_WGMMA = ("gemm_sm90",)
+_BY_TWO_WARPGROUPS = ("wgmma_sm90", "wgmma_tma_sm90")
+_REPLACEABLE = (*_BY_THREADS, *_BY_TILES, *_BY_TWO_WARPGROUPS, *_BY_WGMMA)
 
 _FORMS = ("whole", "predicated", "nested", "vectors", "elements", "gett")  # csrc/problem/traits.hpp
 
@@ -62,8 +64,8 @@ class _Base(NamedTuple):
         kernel = known[name]
         if any(name == loaded for loaded, _ in _LOADED):
             raise OperandError(f"config: {name} is a Config of yours already\n  next: start from its own base")
-        if kernel.kernel not in (*_BY_THREADS, *_BY_TILES, *_BY_WGMMA) or not kernel.multiplies:
-            families = ", ".join((*_BY_THREADS, *_BY_TILES, *_BY_WGMMA))
+        if kernel.kernel not in _REPLACEABLE or not kernel.multiplies:
+            families = ", ".join(_REPLACEABLE)
             raise OperandError(
                 f"config: the Config of {name} cannot be replaced from Python\n"
                 f"  next: a variant of {families}; or a copy of the family's folder, by cute_py.units.compile_unit"
@@ -219,7 +221,8 @@ def config(
     Parameters
     ----------
     base
-        A variant of `sgemm_1`, `sgemm_2`, `sgemm_sm70`, `sgemm_sm80`, `gemm_sm80` or `gemm_sm90`.
+        A variant of `sgemm_1`, `sgemm_2`, `sgemm_sm70`, `sgemm_sm80`, `gemm_sm80`, `wgmma_sm90`, `wgmma_tma_sm90` or
+        `gemm_sm90`.
     name
         Of the kernel; by default one that the fields decide.
     tiler
@@ -256,6 +259,8 @@ def config(
     tile = _tiler(found, tiler)
     if found.kernel.kernel in _BY_WGMMA:
         made = _of_wgmma(found, tile, stages, schedule)
+    elif found.kernel.kernel in _BY_TWO_WARPGROUPS:
+        made = _of_two_warpgroups(found, tile, stages)
     else:
         made = _of_tiles(found, tile, given)
     made = replace(made, ctas=_ctas(found, made, ctas), replaced=replaced)
@@ -278,6 +283,8 @@ def _check_fields(base: _Base, replaced: tuple[str, ...]) -> None:
         has += ["stages"]
     if family in _BY_WGMMA:
         has = ["tiler", "stages", "schedule"]
+    if family in _BY_TWO_WARPGROUPS:
+        has = ["tiler", "stages"]
     for argument in replaced:
         if argument not in has:
             _refuse(argument, f"a Config of {family} has none", f"of {base.kernel.name}: {', '.join(has)}")
@@ -628,6 +635,10 @@ def _shared_bytes(base: _Base, made: Config) -> int:
         boxes = 2 * int(_tile_of_wgmma(base)[6]) * 8192
         places, barriers = 2 * 128 * 8, 16 * made.stages + 1
         return -(-(made.stages * (m + n) * k * base.bytes + boxes + places + barriers) // 1024) * 1024
+    if base.kernel.kernel in _BY_TWO_WARPGROUPS:
+        m, n, k = made.tiler
+        barriers = 16 * made.stages if base.kernel.kernel == "wgmma_tma_sm90" else 0
+        return -(-(made.stages * (m + n) * k * base.bytes + barriers) // 1024) * 1024
     aligned = 128 if base.kernel.kernel == "gemm_sm80" else 16
     total = 0
     for layout in (made.smem_a, made.smem_b):
@@ -741,6 +752,29 @@ def _of_wgmma(base: _Base, tile: tuple[int, int, int], stages: int | None, sched
     return made
 
 
+def _of_two_warpgroups(base: _Base, tile: tuple[int, int, int], stages: int | None) -> Config:
+    m, n, k = tile
+    by_threads = base.kernel.kernel == "wgmma_sm90"
+    own_m, _, own_k = base.kernel.tile
+    if k != own_k:
+        _refuse("tiler", f"BLK_K={k}, and the swizzle of 128 bytes has {own_k}", f"{own_k}")
+    if m != own_m:
+        _refuse("tiler", f"BLK_M={m}, and two warpgroups have 64 rows each", f"BLK_M of {own_m}")
+    step = 128 if by_threads and base.majors[1] == "mn" else 64
+    if n % step or not step <= n <= 256:
+        why = "the threads copy 128 columns at a time" if step == 128 else "a swizzled column is one of 64 elements"
+        _refuse("tiler", f"BLK_N={n}, and {why}", ", ".join(map(str, range(step, 257, step))))
+    count = base.kernel.stages if stages is None else stages
+    if not isinstance(count, int) or isinstance(count, bool) or not 2 <= count <= 32:
+        _refuse("stages", f"it is {count!r}", "2 to 32")
+    made = Config("", base.kernel.name, tile, count, 1, None, None, None, None, None, None, None, None, None, ())
+    shared = _shared_bytes(base, made)
+    if shared > _MOST_SHARED:
+        stage = (m + n) * k * base.bytes
+        _refuse("stages", f"{shared} bytes of shared memory are more than the {_MOST_SHARED} of a CTA", f"{(_MOST_SHARED - 1024) // stage} stages, or a smaller tile")  # fmt: skip
+    return made
+
+
 # --- C++ -------------------------------------------------------------------------------------------------------------
 
 
@@ -750,6 +784,8 @@ def _ctas(base: _Base, made: Config, given: int | None) -> int:
         if not isinstance(given, int) or isinstance(given, bool) or not 1 <= given <= most:
             _refuse("ctas", f"it is {given!r}", f"1 to {most}, of {made.threads} threads each")
         return given
+    if base.kernel.kernel in _BY_TWO_WARPGROUPS:
+        return 2 if made.tiler[1] <= 128 and 2 * (_shared_bytes(base, made) + 1024) <= _SHARED_OF_MULTIPROCESSOR else 1
     is_larger = made.tiler[0] * made.tiler[1] > base.kernel.tile[0] * base.kernel.tile[1]
     if made.threads == base.kernel.threads and not is_larger and _shared_bytes(base, made) <= base.kernel.shared_bytes:
         return base.kernel.ctas_per_multiprocessor
@@ -804,6 +840,9 @@ def _source(base: _Base, made: Config) -> str:
         is_ping_pong = "true" if made.schedule == "pingpong" else "false"
         tile = f"cute_py::kernels::WgmmaTile<{m}, {n}, {made.stages}, {is_ping_pong}, {own[5]}, {own[6]}>"
         types = f"template <{parameters}>\nusing Config = {base.config.cpp_type.replace(own[0], tile)};\n"
+    elif family in _BY_TWO_WARPGROUPS:
+        own_type, _, _ = base.config.cpp_type.rpartition(f", {base.kernel.tile[1]}, ")
+        types = f"template <{parameters}>\nusing Config = {own_type}, {made.tiler[1]}, {made.stages}>;\n"
     else:
         replaced = "ReplacedThreads" if family in _BY_THREADS else "ReplacedTiles"
         types = f"using Base = {base.config.cpp_type};\n\nstruct Fields {{\n{_fields(base, made)}}};\n\n"
