@@ -50,6 +50,8 @@ def stubtest(stub: str, folder: Path) -> subprocess.CompletedProcess[str]:
     (package / "_core.pyi").write_text(stub)
     allowed = folder / "allowed"
     classes = [
+        "Borrowed",
+        "Borrowed.__init__",
         "Buffer",
         "ComposedLayout",
         "Layout",
