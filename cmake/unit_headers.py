@@ -54,6 +54,7 @@ def included_by_programs(compiler: str, csrc: Path, system: list[Path]) -> list[
     """Return what CUDA programs can include, and the workbench's run time."""
     cutlass = system[0]
     own = sorted(path for path in (csrc / "workbench").rglob("*") if path.is_file())
+    own.append(csrc / "numeric" / "tensor_core.cpp")
     cute = sorted(str(path.relative_to(cutlass)) for path in (cutlass / "cute").rglob("*.hpp"))
     also = [name for name in OF_PROGRAMS if (cutlass / name).exists()]
     found = included_by([str(path) for path in own if path.suffix == ".cpp"], compiler, [csrc], system)

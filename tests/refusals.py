@@ -339,6 +339,10 @@ DEVICES = [
     R("order of threads", OperandError, lambda: EmulatorOptions(order="x"), "one of forward, backward, random"),
     R("seed", OperandError, lambda: EmulatorOptions(seed=-1), r"in \[0, 2\*\*64\)"),
     R("poison", OperandError, lambda: EmulatorOptions(poison_shared_memory=3), "True or False"),
+    R("a generation without tensor cores", OperandError, lambda: EmulatorOptions(compute_capability=(6, 1)), r"from \(7, 5\) on", "compute_capability",
+        lambda: EmulatorOptions(compute_capability=Device.preset("A100").compute_capability)),
+    R("a generation as a number", OperandError, lambda: EmulatorOptions(compute_capability=9.0), r"from \(7, 5\) on", "compute_capability",
+        lambda: EmulatorOptions(compute_capability=(9, 0))),
     R("threads", OperandError, lambda: cp.set_num_threads(0), "from 1 to 1024, or None"),
 ]  # fmt: skip
 TUNING = [

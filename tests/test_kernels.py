@@ -49,7 +49,7 @@ def test_every_element_is_within_its_bound(variant: Kernel, target: str, rng: np
         check_gemm(C, case.A, case.B, case.before, alpha=alpha, beta=beta, compute=variant.compute)
         if is_integer(variant) or variant.compute == "tfloat32":
             continue
-        if "float8" in variant.factors[0] and target == "cuda":
+        if "float8" in variant.factors[0] and target != "cpu":  # tensor cores keep 13 bits of a sum
             continue
 
         # The statistical gate: errors do not all point one way.

@@ -1,21 +1,28 @@
-"""The workbench's tensor cores against mmasim, which models those of NVIDIA's GPUs to the bit."""
+"""Tensor cores to the bit: the workbench's against mmasim, the emulator's against an H200's products and mmasim."""
 
 from __future__ import annotations
 
+import os
 import shutil
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from cute_py import workbench
+import cute_py
+from cute_py import Candidate, EmulatorOptions, gemm, workbench
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+import tensor_core_bits
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("g++") is None, reason="there is no C++ compiler"),
     pytest.mark.compiler,
 ]
 
-TILES = 250
+TILES = int(os.environ.get("CUTE_PY_TILES", "250"))
 ARCHITECTURES = {"75": "Turing", "80": "Ampere", "89": "Ada Lovelace", "90a": "Hopper", "100a": "Blackwell"}
 BYTES = {"f16": 2, "bf16": 2, "tf32": 4, "e4m3": 1, "e5m2": 1}
 
@@ -174,3 +181,71 @@ def test_sums_have_the_bits_of_a_gpus(kind: str, architecture: str, shape: str, 
     )
     assert np.array_equal(found, wanted)
     assert len(np.unique(wanted)) > TILES
+
+
+# A kernel of each instruction.
+WHOLE = [
+    "gemm_sm80_nt_f16_64x64",
+    "gemm_sm80_nested_tn_bf16",
+    "gemm_sm80_tn_tf32_64x64",
+    "gemm_sm80_nt_f64_64x64_sm90",
+    "gemm_sm80_nn_c128_64x64_sm90",
+    "gemm_sm80_tn_i8_64x64",
+    "wgmma_sm90_nt_f16",
+    "wgmma_tma_sm90_tn_f16",
+    "gemm_sm90_tn_f16_64x128",
+    "gemm_sm90_nn_bf16_128x256",
+    "gemm_sm90_tn_tf32_128x128",
+    "gemm_sm90_tn_i8_128x128",
+    "gemm_sm90_tn_e4m3_128x128",
+    "gemm_sm90_tn_e4m3_128x128_fast",
+]
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_whole_products_have_the_bits_of_an_h200(name: str) -> None:
+    assert tensor_core_bits.differing(name, "emulator", 2 * tensor_core_bits.KINDS) == []
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", WHOLE)
+def test_whole_products_have_the_bits_that_were_recorded(name: str) -> None:
+    assert tensor_core_bits.differing(name, "cuda", 500) == []
+
+
+def product_in_the_emulator(compute_capability: tuple[int, int], a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    out = np.zeros((len(b), len(a)), np.float32).T
+    options = EmulatorOptions(compute_capability=compute_capability)
+    config = Candidate("gemm_sm80_tn_f16_64x64", False, 1, 0, 0.0, "latency")
+    return gemm(a, b, out=out, config=config, device="emulator", emulator=options)
+
+
+@pytest.mark.parametrize(
+    ("compute_capability", "generation"), [((7, 5), "Turing"), ((8, 0), "Ampere"), ((9, 0), "Hopper")]
+)
+def test_a_generation_has_its_own_bits(compute_capability: tuple[int, int], generation: str) -> None:
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("mmasim")
+    from mmasim.nv_ptx import sim
+
+    rng = np.random.default_rng(3)
+    m = n = k = 64
+    a, b = (rng.standard_normal((m, k)).astype(np.float16) for _ in range(2))
+    found = product_in_the_emulator(compute_capability, a, b)
+    # SM75 has instructions of 8 steps of K, and the kernel those of 16, which are two of its blocks.
+    step = 8 if generation == "Turing" else 16
+    judge = sim.MMA(generation, f"m16n8k{step}.f32.f16.f16.f32")
+    sums = torch.zeros((1, m, n))
+    for first in range(0, k, step):
+        x, y = (torch.from_numpy(part[:, first : first + step].copy())[None] for part in (a, b))
+        sums = judge.dpa(x[:, :, None, :].expand(-1, -1, n, -1), y[:, None, :, :].expand(-1, m, -1, -1), sums)
+    assert np.array_equal(found.view(np.uint32), sums[0].numpy().view(np.uint32))
+    others = [product_in_the_emulator(other, a, b) for other in ((8, 0), (9, 0)) if other != compute_capability]
+    assert any(not np.array_equal(found, other) for other in others)
+
+
+def test_what_was_recorded_is_of_the_kernels_that_there_are() -> None:
+    with np.load(tensor_core_bits.RECORDED) as recorded:
+        known = [name for name in recorded.files if name in cute_py.kernels()]
+        assert len(known) == len(recorded.files) >= 147
+        assert all(recorded[name].shape == (500,) for name in known)

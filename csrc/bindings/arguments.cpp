@@ -263,6 +263,8 @@ EmulatorOptions emulator_argument(py::handle value) {
                                      : ThreadOrder::forward;
   result.seed = value.attr("seed").cast<std::uint64_t>();
   result.poison_shared_memory = value.attr("poison_shared_memory").cast<bool>();
+  auto const [major, minor] = value.attr("compute_capability").cast<std::pair<int, int>>();
+  result.architecture = 10 * major + minor;
   return result;
 }
 

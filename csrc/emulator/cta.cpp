@@ -145,6 +145,7 @@ class Cluster {
   }
 
   Fiber& current() { return fibers_[current_]; }
+  int architecture() const { return architecture_; }
   Index3 block() const { return {block_.x + static_cast<unsigned>(rank()), block_.y, block_.z}; }
   Index3 tile() const { return launch_.tile_of ? launch_.tile_of(launch_.arguments, block().x) : block(); }
   Index3 grid() const { return launch_.grid; }
@@ -217,6 +218,7 @@ class Cluster {
   Stack scheduler_stack_;
   int current_ = 0;
   Index3 block_;
+  int architecture_ = 0;
   std::vector<std::array<NamedBarrier, kNamedBarriers>> named_;
   Tma tma_;
   std::vector<int> counted_at_;  // of each CTA, barriers that the thread had passed which counted it last
@@ -344,6 +346,7 @@ void Cluster::run(Index3 block, Execution const& execution) {
   EmulatorOptions const& options = execution.emulator;
   Session const session(*this, execution);
   block_ = block;
+  architecture_ = options.architecture;
   counted_at_.assign(static_cast<std::size_t>(ctas()), -1);
   for (Warp& warp : warps_) warp.waiting = 0;
   for (int cta = 0; cta < ctas(); ++cta) {
@@ -462,6 +465,7 @@ void barrier() {
 
 Index3 tile_index() { return running->tile(); }
 Index3 grid_size() { return running->grid(); }
+int architecture() { return running->architecture(); }
 
 void named_barrier(int number, int threads, bool waits) {
   if (number < 0 || number >= kNamedBarriers)

@@ -8,6 +8,7 @@
 
 #include "emulator/memory.hpp"
 #include "kernels/common/namespace.hpp"
+#include "numeric/tensor_core.hpp"
 #include "problem/entry.hpp"
 
 // A cluster of CTAs on the host, mostly of one. Their threads are fibers of one operating-system thread, a barrier is a
@@ -56,6 +57,7 @@ Index3 thread_index();
 Index3 block_index();
 Index3 tile_index();  // of C, that the CTA begins with
 Index3 grid_size();
+int architecture();  // that is emulated, 90 for 9.0
 void barrier();
 int barriers_passed();  // by the fiber that is running
 
@@ -107,10 +109,13 @@ struct WarpMma {
   std::uint16_t const* holder_a;
   std::uint16_t const* holder_b;
   std::uint16_t const* element_c;
+  int bytes;  // of a factor's element
+  numeric::FactorFormat format;
 };
 
-// The instruction, k ascending. Each lane gives its own values as numbers of the type that is summed in; sums holds C
-// and becomes D.
+// The instruction. Each lane gives its own values as numbers of the type that is summed in; sums holds C and becomes D.
+// Sums of float are those of a tensor core of the generation that is emulated, to the bit; others are added one after
+// the other, k ascending.
 void multiply(WarpMma const& mma, float const* a, float const* b, float* sums);
 void multiply(WarpMma const& mma, double const* a, double const* b, double* sums);
 void multiply(WarpMma const& mma, std::int32_t const* a, std::int32_t const* b, std::int32_t* sums);

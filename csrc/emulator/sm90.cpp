@@ -359,22 +359,19 @@ void Warpgroup::wait(int groups_left_pending, int thread) {
   auto const complete = groups_.size() - static_cast<std::size_t>(groups_left_pending);
   auto const count = groups_[complete - 1];
   for (std::size_t i = 0; i < count; ++i) {
-    asked_[i].mma->is_integer ? multiply<std::int32_t>(asked_[i], thread) : multiply<float>(asked_[i], thread);
+    multiply(asked_[i], thread);
   }
   asked_.erase(asked_.begin(), asked_.begin() + static_cast<std::ptrdiff_t>(count));
   groups_.erase(groups_.begin(), groups_.begin() + static_cast<std::ptrdiff_t>(complete));
   for (auto& end : groups_) end -= count;
 }
 
-float add_product(float a, float b, float sum) { return __builtin_fmaf(a, b, sum); }
-std::int32_t add_product(float a, float b, std::int32_t sum) { return static_cast<std::int32_t>(a * b) + sum; }
-
-// The thread's own values, k ascending.
-template <class Sum>
+// The thread's own values: 2 rows of every 8 columns' two. Sums of float are those of a tensor core, to the bit.
 void Warpgroup::multiply(Asked const& asked, int thread) {
   WarpgroupMma const& mma = *asked.mma;
   auto const* const shared = reinterpret_cast<char const*>(reach.shared);
   constexpr int kMostK = 64;
+  constexpr int kMostColumns = 64;
   auto const read = [&](FactorInShared const& factor, int row, float* numbers) {
     std::uint32_t places[kMostK];
     factor.places_of_row(row, mma.k, places);
@@ -386,34 +383,48 @@ void Warpgroup::multiply(Asked const& asked, int thread) {
     }
   };
   asked.a_in_registers.require_unchanged();
-  constexpr int kMostRows = 64;
-  thread_local float rows[kMostRows][kMostK];
-  bool has_row[kMostRows] = {};
-  auto const read_row = [&](int m) {
-    if (asked.a_in_registers.own == nullptr) return read(asked.a, m, rows[m]);
+  auto const read_row = [&](int m, float* numbers) {
+    if (asked.a_in_registers.own == nullptr) return read(asked.a, m, numbers);
     auto const& row = asked.a_in_registers.rows[m / 8 % FactorInRegisters::kRows];
     for (int k = 0; k < mma.k; ++k) {
       auto const element = row[k];  // on the thread's stack, which is no memory that is checked
-      rows[m][k] = mma.number(&element);
+      numbers[k] = mma.number(&element);
     }
   };
-  float column[kMostK];
-  int in_column = -1;
   auto const* const element = mma.element + thread * mma.values;
-  auto* const d = static_cast<Sum*>(asked.d);
-  // Adjacent values share a column, or alternate between two: by columns, in two passes.
-  for (int parity = 0; parity < 2; ++parity) {
-    for (int v = parity; v < mma.values; v += 2) {
-      int const m = element[v] % mma.m;
-      int const n = element[v] / mma.m;
-      if (!has_row[m]) read_row(m);
-      has_row[m] = true;
-      if (n != in_column) read(asked.b, n, column);
-      in_column = n;
-      Sum sum = asked.accumulates ? d[v] : Sum(0);
-      for (int k = 0; k < mma.k; ++k) sum = add_product(rows[m][k], column[k], sum);
-      d[v] = sum;
+
+  // Adjacent values are of adjacent columns, pairs of them of two rows in turn.
+  constexpr int kRows = FactorInRegisters::kRows;
+  int const columns = mma.values / kRows;
+  auto const value_of = [](int row, int column) { return column / 2 * 4 + row * 2 + column % 2; };
+  float rows[kRows][kMostK];
+  for (int row = 0; row < kRows; ++row) read_row(element[value_of(row, 0)] % mma.m, rows[row]);
+  float column[kMostK];
+  if (mma.is_integer) {
+    auto* const d = static_cast<std::int32_t*>(asked.d);
+    for (int j = 0; j < columns; ++j) {
+      read(asked.b, element[value_of(0, j)] / mma.m, column);
+      for (int row = 0; row < kRows; ++row) {
+        std::int32_t sum = asked.accumulates ? d[value_of(row, j)] : 0;
+        for (int k = 0; k < mma.k; ++k) sum += static_cast<std::int32_t>(rows[row][k] * column[k]);
+        d[value_of(row, j)] = sum;
+      }
     }
+    return;
+  }
+  thread_local numeric::DecodedFactor b;
+  b.clear(mma.format_b, mma.k, columns);
+  for (int j = 0; j < columns; ++j) {
+    read(asked.b, element[value_of(0, j)] / mma.m, column);
+    for (int k = 0; k < mma.k; ++k) b.set(k, j, column[k]);
+  }
+  auto* const d = static_cast<float*>(asked.d);
+  numeric::TensorCore const core = numeric::warpgroup_core(asked.b.element_bytes, false, false);
+  for (int row = 0; row < kRows; ++row) {
+    float sums[kMostColumns];
+    for (int j = 0; j < columns; ++j) sums[j] = asked.accumulates ? d[value_of(row, j)] : 0;
+    numeric::tensor_row(core, mma.format_a, rows[row], b, mma.k, sums, false);
+    for (int j = 0; j < columns; ++j) d[value_of(row, j)] = sums[j];
   }
 }
 

@@ -135,6 +135,8 @@ struct WarpgroupMma {
   std::uint16_t const* element;
   float (*number)(void const* element);  // an element as a number
   bool is_integer;                       // sums are int32, otherwise float32
+  numeric::FactorFormat format_a;
+  numeric::FactorFormat format_b;
 };
 
 // The products (wgmma) that a thread has issued, in groups. Each is done, for the thread's own values, at the wait
@@ -160,7 +162,6 @@ class Warpgroup {
     bool accumulates;
     FactorInRegisters a_in_registers{};
   };
-  template <class Sum>
   static void multiply(Asked const& asked, int thread);
 
   std::vector<Asked> asked_;

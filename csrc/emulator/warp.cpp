@@ -52,9 +52,46 @@ void multiply_as(WarpMma const& mma, Sum const* a, Sum const* b, Sum* sums) {
   }
 }
 
+constexpr int kMostLines = 16;  // rows, or columns, of an instruction
+
+// Lines of a factor, each taken from the lanes that hold it when it is first needed.
+class Lines {
+ public:
+  void clear() { has_ = 0; }
+  numeric::FactorLine const& line(int i, int stride, int k, std::uint16_t const* holder, numeric::Factor const* all) {
+    if ((has_ >> i & 1u) == 0) {
+      for (int p = 0; p < k; ++p) lines_[i].set(p, all[holder[i + p * stride]]);
+      has_ |= 1u << i;
+    }
+    return lines_[i];
+  }
+
+ private:
+  unsigned has_ = 0;
+  numeric::FactorLine lines_[kMostLines];
+};
+
 }  // namespace
 
-void multiply(WarpMma const& mma, float const* a, float const* b, float* sums) { multiply_as(mma, a, b, sums); }
+void multiply(WarpMma const& mma, float const* a, float const* b, float* sums) {
+  auto const lane = static_cast<int>(thread_index().x) % kWarp;
+  auto* const all_a = static_cast<numeric::Factor*>(warp_buffer());
+  auto* const all_b = all_a + kWarp * mma.values_a;
+  for (int v = 0; v < mma.values_a; ++v) all_a[lane * mma.values_a + v] = numeric::decoded(a[v], mma.format);
+  for (int v = 0; v < mma.values_b; ++v) all_b[lane * mma.values_b + v] = numeric::decoded(b[v], mma.format);
+  warp_barrier();
+  thread_local Lines rows;
+  thread_local Lines columns;
+  rows.clear();
+  columns.clear();
+  numeric::TensorCore const core = numeric::mma_sync_core(architecture(), false, mma.bytes, false);
+  for (int v = 0; v < mma.values_c; ++v) {
+    int const element = mma.element_c[lane * mma.values_c + v];
+    auto const& row = rows.line(element % mma.m, mma.m, mma.k, mma.holder_a, all_a);
+    auto const& column = columns.line(element / mma.m, mma.n, mma.k, mma.holder_b, all_b);
+    sums[v] = numeric::tensor_sum(core, row, column, mma.k, sums[v], false);
+  }
+}
 void multiply(WarpMma const& mma, double const* a, double const* b, double* sums) { multiply_as(mma, a, b, sums); }
 void multiply(WarpMma const& mma, std::complex<double> const* a, std::complex<double> const* b,
               std::complex<double>* sums) {

@@ -37,6 +37,16 @@ constexpr auto elements_of() {
   return element;
 }
 
+// How a tensor core decodes a type; of what it adds exactly, as integers, or one after the other, nothing.
+template <class T>
+constexpr numeric::FactorFormat format_of_factor() {
+  if constexpr (std::is_same_v<T, cute::bfloat16_t>) return numeric::format_of("bf16");
+  if constexpr (std::is_same_v<T, cute::tfloat32_t>) return numeric::format_of("tf32");
+  if constexpr (std::is_same_v<T, cute::float_e4m3_t>) return numeric::format_of("e4m3");
+  if constexpr (std::is_same_v<T, cute::float_e5m2_t>) return numeric::format_of("e5m2");
+  return numeric::format_of("f16");
+}
+
 // A number of a kernel as one of the emulator's, or the other way round.
 template <class To, class From>
 To number_as(From const& x) {
@@ -57,12 +67,23 @@ void warp_mma(D& d, A const& a, B const& b, C const& c) {
   constexpr int values_c = cute::size<1>(typename Traits::CLayout{});
   using Sum = cute::conditional_t<cute::is_complex_v<typename Traits::ValTypeC>, std::complex<double>,
                                   typename Traits::ValTypeC>;
-  static_assert((values_a + values_b) * sizeof(Sum) * kWarp <= kWarpBufferBytes);
+  constexpr auto bytes = cute::max(sizeof(Sum), sizeof(numeric::Factor));
+  static_assert((values_a + values_b) * bytes * kWarp <= kWarpBufferBytes);
   static constexpr auto holder_a = holders<typename Traits::ALayout, m * k>();
   static constexpr auto holder_b = holders<typename Traits::BLayout, n * k>();
   static constexpr auto element_c = elements_of<typename Traits::CLayout>();
-  static constexpr WarpMma mma{
-      m, n, k, values_a, values_b, values_c, holder_a.data(), holder_b.data(), element_c.data()};
+  using Factor = typename Traits::ValTypeA;
+  static constexpr WarpMma mma{m,
+                               n,
+                               k,
+                               values_a,
+                               values_b,
+                               values_c,
+                               holder_a.data(),
+                               holder_b.data(),
+                               element_c.data(),
+                               static_cast<int>(sizeof(Factor)),
+                               format_of_factor<Factor>()};
 
   Sum own_a[values_a];
   Sum own_b[values_b];

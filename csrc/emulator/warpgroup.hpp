@@ -40,7 +40,9 @@ void warpgroup_mma(Traits const& traits, D& d, A const& a, B const& b) {
                                     values,
                                     element.data(),
                                     &number_of<Element>,
-                                    std::is_integral_v<typename Traits::ValTypeC>};
+                                    std::is_integral_v<typename Traits::ValTypeC>,
+                                    format_of_factor<Element>(),
+                                    format_of_factor<typename Traits::ValTypeB>()};
   static_assert(decltype(cute::cosize(d.layout()))::value == values, "a thread's values lie side by side");
   using KMajor = cute::SM90::GMMA::smem_desc<cute::SM90::GMMA::Major::K>;
   auto const factor = [](auto const& tensor, bool k_major) {

@@ -23,6 +23,7 @@ struct EmulatorOptions {
   ThreadOrder order = ThreadOrder::forward;
   std::uint64_t seed = 0;            // of ThreadOrder::random
   bool poison_shared_memory = true;  // fill it with NaN, or with large numbers, before each CTA
+  int architecture = 90;             // whose tensor cores mma.sync is computed by, 80 for 8.0
 };
 
 // Everything that a run needs beside its arguments.

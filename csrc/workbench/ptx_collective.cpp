@@ -4,12 +4,19 @@
 #include <cstdio>
 #include <cstring>
 
-#include "workbench/accumulate.hpp"
+#include "numeric/tensor_core.hpp"
 #include "workbench/ptx.hpp"
 
 // Instructions that the lanes of a warp execute together: mma.sync, ldmatrix, shuffles, votes. The last lane that comes
 // does the work for all.
 namespace cute_py::workbench {
+using numeric::DecodedFactor;
+using numeric::FactorFormat;
+using numeric::format_of;
+using numeric::mma_sync_core;
+using numeric::tensor_row;
+using numeric::tensor_sum;
+using numeric::TensorCore;
 
 float element_to_float(std::string_view type, std::uint32_t bits) {
   if (type == "f16") return half_to_float(static_cast<std::uint16_t>(bits));

@@ -2,7 +2,7 @@
 #include <array>
 #include <vector>
 
-#include "workbench/accumulate.hpp"
+#include "numeric/tensor_core.hpp"
 #include "workbench/descriptor.hpp"
 #include "workbench/errors.hpp"
 #include "workbench/mbarrier.hpp"
@@ -11,6 +11,11 @@
 // tcgen05: tensor memory, and products into it, which one thread starts for its CTA, or for a pair of CTAs. They are
 // done in the order in which they were started, as late as the commit that somebody waits for.
 namespace cute_py::workbench {
+using numeric::DecodedFactor;
+using numeric::format_of;
+using numeric::tensor_row;
+using numeric::TensorCore;
+using numeric::warpgroup_core;
 namespace {
 
 constexpr int kLanes = 128;

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "workbench/accumulate.hpp"
+#include "numeric/tensor_core.hpp"
 #include "workbench/descriptor.hpp"
 #include "workbench/errors.hpp"
 #include "workbench/ptx.hpp"
@@ -11,6 +11,11 @@
 // wgmma: products of a warpgroup out of shared memory. Each is done, for a warp's own sums, at the wait for its group,
 // or at once if threads run backward.
 namespace cute_py::workbench {
+using numeric::DecodedFactor;
+using numeric::format_of;
+using numeric::tensor_row;
+using numeric::TensorCore;
+using numeric::warpgroup_core;
 namespace {
 
 // wgmma.mma_async.sync.aligned.mXnYkZ.d.a.b {d}, a, b, scale-d, imm-scale-a, imm-scale-b{, imm-trans-a, imm-trans-b}

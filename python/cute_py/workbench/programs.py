@@ -277,13 +277,15 @@ def _joined(objects: Sequence[Path], folder: Path) -> Path:
 @memory
 def _runtime() -> Path:
     """Return the library that programs are linked with, compiled now if the cache has none."""
-    sources = sorted((_headers() / "csrc" / "workbench").glob("*.cpp"))
+    csrc = _headers() / "csrc"
+    tensor_core = csrc / "numeric" / "tensor_core.cpp"  # the emulator's, too
+    sources = [*sorted((csrc / "workbench").glob("*.cpp")), tensor_core]
     path, version = host_compiler()
     flags = ["-std=c++17", "-O2", "-g1", "-w", "-fno-omit-frame-pointer", *_machine_flags()]
     if "clang" not in version:
         flags.append("-fno-gnu-unique")  # objcopy makes no such symbol local
     key = hashlib.sha256("\0".join([*flags, version, "joined"]).encode())
-    for file in sorted((_headers() / "csrc" / "workbench").rglob("*")):
+    for file in (*sorted((csrc / "workbench").rglob("*")), tensor_core, tensor_core.with_suffix(".hpp")):
         if file.is_file():
             key.update(file.name.encode() + file.read_bytes())
     name = key.hexdigest()
@@ -299,7 +301,7 @@ def _runtime() -> Path:
 
             def compile_one(file: Path) -> Path:
                 made = Path(folder) / f"{file.stem}.o"
-                includes = [f"-I{_headers() / 'csrc'}", f"-isystem{_headers() / 'cuda'}"]
+                includes = [f"-I{csrc}", f"-isystem{_headers() / 'cuda'}"]
                 run(Source(f"workbench/{file.name}", ""), [path, *flags, *includes, "-c", str(file), "-o", str(made)])
                 return made
 
