@@ -4,7 +4,7 @@
     python benchmarks/tensor_core_bits.py compare --problems 500               anywhere
 
 `record` writes a checksum of each product; `compare` computes the same products in the emulator, or with `--device cuda`
-on a GPU, and lists kernels whose bits differ from those of an H200, which are in `benchmarks/data`. `--part 3/16` takes
+on a GPU, and says of which kernels the bits differ from those of an H200, which are in `benchmarks/data`. `--part 3/16` takes
 every sixteenth kernel, from the third on. Of each kernel the problems have other extents and other numbers: of one size, of sizes that spread over
 sixteen powers of two, with sums that cancel, and near the least normal number.
 """
@@ -69,14 +69,14 @@ def factor(
     return place if k_major else place.T
 
 
-def products(kernel: Kernel, device: str, problems: int) -> Iterator[np.ndarray]:
+def products(kernel: Kernel, device: str, problems: range) -> Iterator[np.ndarray]:
     layout = "tt" if kernel.layout == "any" else kernel.layout
     dtype = numpy_type(kernel.factors[-1])
     wide = {"float32": "float32", "tfloat32": "float32", "int32": "int32"}.get(kernel.compute, kernel.compute)
     result = numpy_type(wide if wide in kernel.results else kernel.results[-1])
     pad = 16 if not kernel.predicated or kernel.vector_bytes != (0, 0) else 3
     config = Candidate(kernel.name, False, 1, 0, 0.0, "latency")
-    for problem in range(problems):
+    for problem in problems:
         generator = np.random.default_rng([zlib.crc32(kernel.name.encode()), problem])
         m, n, k = extents(kernel, generator)
         kind = problem % KINDS
@@ -87,7 +87,7 @@ def products(kernel: Kernel, device: str, problems: int) -> Iterator[np.ndarray]
         yield c
 
 
-def sums(kernel: Kernel, device: str, problems: int) -> list[int]:
+def sums(kernel: Kernel, device: str, problems: range) -> list[int]:
     return [zlib.crc32(np.ascontiguousarray(c).tobytes()) for c in products(kernel, device, problems)]
 
 
@@ -96,32 +96,32 @@ def record(path: Path, problems: int, device: str) -> None:
     found: dict[str, Any] = {}
     for kernel in chosen:
         try:
-            found[kernel.name] = np.array(sums(kernel, device, problems), np.uint32)
+            found[kernel.name] = np.array(sums(kernel, device, range(problems)), np.uint32)
         except Exception as error:
             print(f"{kernel.name}: {type(error).__name__}: {error}", file=sys.stderr)
     np.savez_compressed(path, **found)
     print(f"{len(found)} kernels of {len(chosen)}, {problems} products each")
 
 
-def differing(name: str, device: str, problems: int, path: Path = RECORDED) -> list[int]:
+def differing(name: str, device: str, problems: range, path: Path = RECORDED) -> list[int]:
     """Return the products of a kernel whose bits are not those that were recorded."""
     with np.load(path) as recorded:
-        expected = recorded[name][:problems]
-    return [i for i, x in enumerate(sums(kernels()[name], device, len(expected))) if x != expected[i]]
+        expected = recorded[name]
+    return [i for i, x in zip(problems, sums(kernels()[name], device, problems), strict=True) if x != expected[i]]
 
 
-def compare(path: Path, device: str, problems: int, part: str, only: str) -> int:
+def compare(path: Path, device: str, problems: range, part: str, only: str) -> int:
     first, _, step = part.partition("/")
     with np.load(path) as recorded:
         names = [name for name in recorded.files if only in name and name in kernels()]
     total = wrong = 0
     for name in names[int(first) - 1 :: int(step)]:
         different = differing(name, device, problems, path)
-        total += problems
+        total += len(problems)
         wrong += len(different)
-        if different:
-            kinds = [sum(i % KINDS == kind for i in different) for kind in range(KINDS)]
-            print(f"{name}: {len(different)} of {problems} differ, by kind {kinds}", flush=True)
+        kinds = [sum(i % KINDS == kind for i in different) for kind in range(KINDS)]
+        how = f"{len(different)} of {len(problems)} differ, by kind {kinds}" if different else f"{len(problems)} equal"
+        print(f"{name}: {how}", flush=True)
     print(f"{total - wrong} of {total} products are equal")
     return 1 if wrong else 0
 
@@ -131,6 +131,7 @@ if __name__ == "__main__":
     parser.add_argument("command", choices=("record", "compare"))
     parser.add_argument("file", type=Path, nargs="?", default=RECORDED)
     parser.add_argument("--problems", type=int, default=500)
+    parser.add_argument("--skip", type=int, default=0, help="so many of these problems, to compare")
     parser.add_argument("--device", help="to record on (default: cuda), or to compare (default: emulator)")
     parser.add_argument("--only", default="", help="of kernels with this in their names")
     parser.add_argument("--part", default="1/1", help="of the kernels, such as 3/16")
@@ -138,4 +139,6 @@ if __name__ == "__main__":
     if given.command == "record":
         record(given.file, given.problems, given.device or "cuda")
     else:
-        sys.exit(compare(given.file, given.device or "emulator", given.problems, given.part, given.only))
+        sys.exit(
+            compare(given.file, given.device or "emulator", range(given.skip, given.problems), given.part, given.only)
+        )
