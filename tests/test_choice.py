@@ -77,8 +77,8 @@ def test_random_programs_compute_what_they_should(tmp_path: Path) -> None:
 # (docs/perf/contractions.md), and complex64 in 64x64 had one CTA more a multiprocessor. Nobody raises them without a reason in docs/perf-notes.md.
 MOST_REGRET = {
     "h100.jsonl": (1.0407, 2.34, 100),
-    "h200.jsonl": (1.0381, 1.49, 0),
-    "h200_contractions.jsonl": (1.0625, 2.96, 0),
+    "h200.jsonl": (1.0381, 1.49, 2),
+    "h200_contractions.jsonl": (1.0625, 2.96, 6),
     "xeon_avx512.jsonl": (1.117, 5.64, 0),
     "xeon_avx2.jsonl": (1.09, 4.49, 0),
 }

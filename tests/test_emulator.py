@@ -101,6 +101,7 @@ REACHES = {
 END_WITH_A_BARRIER = ("sgemm_1", "sgemm_sm70", "wgmma_sm90")
 SOURCES = [ROOT / "csrc" / "emulator" / f"{name}.cpp" for name in ("cta", "memory", "sm90", "trace", "warp")]
 SOURCES += [ROOT / "csrc" / "problem" / f"{name}.cpp" for name in ("box_rules", "residues", "tensor_box")]
+SOURCES += [ROOT / "csrc" / "numeric" / "tensor_core.cpp"]
 
 
 def with_mutants(source: Path, first: int = 0) -> tuple[str, set[int]]:
