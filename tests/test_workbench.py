@@ -14,7 +14,9 @@ import pytest
 from cute_py import Int, Layout, workbench
 from cute_py.cli import main
 from cute_py.errors import OperandError, UnitError
+from cute_py.units.compiler import home
 from cute_py.workbench import programs
+from cute_py.workbench.findings import Line
 from cute_py.workbench.source import rewrite
 from cute_py.workbench.timeline import read_marks
 
@@ -253,6 +255,21 @@ int main(int, char** words) {
 
 
 @pytest.mark.compiler
+def test_a_line_of_the_packages_headers_is_named_from_there() -> None:
+    own = home() / "include" / "csrc" / "kernels" / "gemm_sm90" / "kernel.cuh"
+    assert str(Line(str(own), 7, "")) == "csrc/kernels/gemm_sm90/kernel.cuh:7"
+    assert str(Line("/elsewhere/kernel.cu", 7, "")) == "/elsewhere/kernel.cu:7"
+
+
+def test_the_packages_kernel_has_its_own_lines_on_a_timeline() -> None:
+    result = workbench.program(ROOT / "examples" / "timelines" / "gemm_sm90.cu").run(timeline=True, capture=True)
+    assert result.is_clean
+    assert result.output.strip() == "0 elements are wrong"
+    places = {str(span.line).rpartition(":")[0] for span in result.timelines[0].spans if span.line is not None}
+    assert "csrc/kernels/gemm_sm90/kernel.cuh" in places
+    assert not any(place.startswith(("/", "csrc/workbench")) for place in places)
+
+
 def test_a_timeline_has_sections_and_waits(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "marked.cu"
     file.write_text(MARKED)

@@ -42,14 +42,14 @@ struct HalfTile : SquareTile<T> {
   static constexpr int ctas = 4;
 };
 
-// A tile of complex numbers with 4x8 results for each thread: half of the registers of the large one, and more warps. Four
-// CTAs would have 128 registers for each thread, which is too few.
+// A tile of complex numbers with 4x8 results for each thread: half of the registers of the large one, and twice as many
+// warps.
 template <class T>
 struct MediumTile {
   using M = cute::_64;
   using N = cute::_64;
   using TiledMma = typename SimtMma<T, 2, 2>::type;
-  static constexpr int ctas = 3;
+  static constexpr int ctas = 4;
 };
 
 // A tile for so few results that larger ones would leave multiprocessors without work. Each of four warps has all of

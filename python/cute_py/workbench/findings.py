@@ -33,8 +33,9 @@ class Line:
     function: str
 
     def __str__(self) -> str:
-        own, here = Path(self.file), Path.cwd()
-        file = own.relative_to(here) if own.is_relative_to(here) else own
+        own = Path(self.file)
+        # The package's headers are where it is installed, which says nothing.
+        file = next((own.relative_to(x) for x in (Path.cwd(), _included()) if own.is_relative_to(x)), own)
         return f"{file}:{self.number}" if self.number else str(file)
 
 
@@ -151,6 +152,10 @@ class Cost:
         )
 
 
+def _included() -> Path:
+    return home() / "include"
+
+
 def _index(index: tuple[int, int, int]) -> str:
     """Write an index as CUDA's programs have it: (1,2,0), or 5 if x alone counts."""
     return str(index[0]) if index[1:] == (0, 0) else f"({','.join(map(str, index))})"
@@ -212,11 +217,18 @@ class Symbols:
         return tuple(line for address in code for line in self._known.get(address, ()))
 
     def _own_line(self, stack: tuple[Line, ...]) -> Line | None:
-        """Return the innermost place that is in no header of the package's or the system's."""
-        foreign = (str(home() / "include"), "/usr/")
+        """Return the innermost place in the program's source, else in a kernel of the package, else in CuTe."""
         known = [line for line in stack if line.number]
-        own = [line for line in known if not line.file.startswith(foreign)]
-        return next(iter(own or known), None)
+        csrc = _included() / "csrc"
+        for foreign in (
+            (str(_included()), "/usr/"),
+            (str(csrc / "workbench"), str(_included() / "cutlass"), "/usr/"),
+            (str(csrc),),
+        ):
+            own = next((line for line in known if not line.file.startswith(foreign)), None)
+            if own is not None:
+                return own
+        return next(iter(known), None)
 
     def _look_up(self, addresses: list[int]) -> None:
         tool = shutil.which("addr2line")
