@@ -110,7 +110,8 @@ struct WarpMma {
   std::uint16_t const* holder_b;
   std::uint16_t const* element_c;
   int bytes;  // of a factor's element
-  numeric::FactorFormat format;
+  numeric::FactorFormat format_a;
+  numeric::FactorFormat format_b;
 };
 
 // The instruction. Each lane gives its own values as numbers of the type that is summed in; sums holds C and becomes D.

@@ -77,8 +77,8 @@ void multiply(WarpMma const& mma, float const* a, float const* b, float* sums) {
   auto const lane = static_cast<int>(thread_index().x) % kWarp;
   auto* const all_a = static_cast<numeric::Factor*>(warp_buffer());
   auto* const all_b = all_a + kWarp * mma.values_a;
-  for (int v = 0; v < mma.values_a; ++v) all_a[lane * mma.values_a + v] = numeric::decoded(a[v], mma.format);
-  for (int v = 0; v < mma.values_b; ++v) all_b[lane * mma.values_b + v] = numeric::decoded(b[v], mma.format);
+  for (int v = 0; v < mma.values_a; ++v) all_a[lane * mma.values_a + v] = numeric::decoded(a[v], mma.format_a);
+  for (int v = 0; v < mma.values_b; ++v) all_b[lane * mma.values_b + v] = numeric::decoded(b[v], mma.format_b);
   warp_barrier();
   thread_local Lines rows;
   thread_local Lines columns;

@@ -83,7 +83,8 @@ void warp_mma(D& d, A const& a, B const& b, C const& c) {
                                holder_b.data(),
                                element_c.data(),
                                static_cast<int>(sizeof(Factor)),
-                               format_of_factor<Factor>()};
+                               format_of_factor<Factor>(),
+                               format_of_factor<typename Traits::ValTypeB>()};
 
   Sum own_a[values_a];
   Sum own_b[values_b];
