@@ -35,7 +35,7 @@ class Line:
     def __str__(self) -> str:
         own = Path(self.file)
         # The package's headers are where it is installed, which says nothing.
-        file = next((own.relative_to(x) for x in (Path.cwd(), _included()) if own.is_relative_to(x)), own)
+        file = next((own.relative_to(x) for x in (_included(), Path.cwd()) if own.is_relative_to(x)), own)
         return f"{file}:{self.number}" if self.number else str(file)
 
 
